@@ -1,0 +1,1 @@
+"""The generated contract; edit `proto/` and run `make proto`."""
