@@ -99,3 +99,12 @@ class Event:
     time: datetime
     # None: a newer sender's kind, stored but not interpreted.
     body: Body | None
+
+
+class SessionOutcome(Enum):
+    """How a session ended, as its app sees it."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    PARTIAL = "partial"
+    CANCELLED = "cancelled"

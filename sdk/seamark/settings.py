@@ -70,9 +70,7 @@ def default_address(environ: Mapping[str, str]) -> str:
 def socket_path(address: str) -> Path:
     """The file behind an address; only unix sockets keep other users out."""
     if not address.startswith("unix:/"):
-        raise SettingsError(
-            f"SEAMARK_ADDRESS is {address!r}; use unix:/absolute/path/to/the.sock"
-        )
+        raise SettingsError(f"SEAMARK_ADDRESS is {address!r}; use unix:/absolute/path/to/the.sock")
     path = Path(address.removeprefix("unix:"))
     if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
         raise SettingsError(
