@@ -1,0 +1,27 @@
+"""The command `seamark`."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import NoReturn
+
+__all__ = ["main"]
+
+# Import names that come with the extra `[sidecar]`.
+_EXTRA = ("click", "grpc_health", "rich", "structlog")
+
+
+def main() -> NoReturn:
+    """Runs the command line of this process and leaves with its exit code."""
+    missing = [name for name in _EXTRA if importlib.util.find_spec(name) is None]
+    if missing:
+        sys.stderr.write(
+            f"seamark: {', '.join(missing)} cannot be imported because only the SDK is installed; "
+            "run: pip install 'seamark[sidecar]'\n"
+        )
+        raise SystemExit(2)
+    # Only now is it known that the packages it stands on are there.
+    from seamark_sidecar.cli.root import run
+
+    raise SystemExit(run(sys.argv[1:]))

@@ -1,0 +1,30 @@
+"""A command that could not do what it was asked."""
+
+from __future__ import annotations
+
+import re
+
+from seamark.errors import SeamarkError
+
+_WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class CommandFailed(Exception):
+    """Ends the command with exit code 1; `reason` is for programs, `message` for people."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+def reason_of(error: Exception) -> str:
+    """The machine-readable name of a failure: `AlreadyRunning` is `ALREADY_RUNNING`."""
+    if isinstance(error, CommandFailed):
+        return error.reason
+    return _WORD_START.sub("_", type(error).__name__).upper()
+
+
+def from_seamark(error: SeamarkError) -> CommandFailed:
+    """The same failure in the command line's terms."""
+    return CommandFailed(reason_of(error), str(error))

@@ -1,0 +1,1 @@
+"""Chooses what an agent is shown, and words it."""

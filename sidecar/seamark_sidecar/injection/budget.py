@@ -1,0 +1,16 @@
+"""How much an agent may be shown."""
+
+from __future__ import annotations
+
+from seamark_sidecar.model.memory import MemoryType
+
+MOST_PER_INJECTION = 500  # tokens
+MOST_PER_SESSION = 4000
+MOST_MEMORIES_PER_STEP = 4
+# After the session's budget is spent only these are still worth an interruption.
+ALWAYS = frozenset({MemoryType.DEAD_END})
+
+
+def tokens(text: str) -> int:
+    """An estimate: a token is about four characters of English or code."""
+    return (len(text) + 3) // 4

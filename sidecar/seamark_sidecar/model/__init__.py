@@ -1,0 +1,1 @@
+"""The sidecar's nouns: facts and their shapes, free of storage and transport."""

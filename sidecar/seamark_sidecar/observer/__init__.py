@@ -1,0 +1,1 @@
+"""Watches what an agent does and says what is noteworthy about it."""

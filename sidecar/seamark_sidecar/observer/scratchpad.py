@@ -1,0 +1,147 @@
+"""What is known of a running session: all that its events said, in a form for decisions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from seamark.events import (
+    Event,
+    FileChanged,
+    MemoryRecorded,
+    Outcome,
+    StepCompleted,
+    ToolCalled,
+    ToolReturned,
+)
+from seamark_sidecar.model.candidate import Candidate
+from seamark_sidecar.observer.moment import Detector, Moment
+from seamark_sidecar.observer.signals import DETECTORS
+from seamark_sidecar.observer.tools import Action, ToolUse, project_path, understand
+
+IN_SIGHT_STEPS = 5
+MOST_CALLS = 20_000
+_CHANGES = (Action.EDIT, Action.WRITE)
+
+
+@dataclass(slots=True)
+class FileAccess:
+    """How a session touched one file."""
+
+    reads: int = 0
+    edits: int = 0
+    last_step: int = 0
+
+
+@dataclass(slots=True)
+class Scratchpad:
+    """The state of one session; a function of its events alone, so that replay restores it."""
+
+    root: str = ""
+    step: int = 0
+    # Project-relative path to how it was touched, the latest touched last.
+    files: dict[str, FileAccess] = field(default_factory=dict)
+    records: list[MemoryRecorded] = field(default_factory=list)
+    _seen: dict[str, set[int]] = field(default_factory=dict)
+    _calls: dict[str, ToolUse] = field(default_factory=dict)
+    _returned: set[str] = field(default_factory=set)
+    _detectors: tuple[Detector, ...] = field(
+        default_factory=lambda: tuple(make() for make in DETECTORS)
+    )
+
+    def apply(self, event: Event) -> bool:
+        """Takes an event in; False when it was there before."""
+        seen = self._seen.setdefault(event.producer_id, set())
+        if event.sequence in seen:
+            return False
+        seen.add(event.sequence)
+        moment = self._moment(event)
+        if moment is not None:
+            for detector in self._detectors:
+                detector.see(moment)
+        return True
+
+    @property
+    def event_count(self) -> int:
+        """Events taken in so far."""
+        return sum(len(seen) for seen in self._seen.values())
+
+    @property
+    def missing_count(self) -> int:
+        """Events that must exist, because later ones of their producer came, and did not come."""
+        return sum(max(seen) - len(seen) for seen in self._seen.values() if seen)
+
+    def use(self, call_id: str) -> ToolUse | None:
+        """The tool call of this id."""
+        return self._calls.get(call_id)
+
+    def in_sight(self) -> tuple[str, ...]:
+        """Files touched within the last steps, newest first."""
+        oldest = self.step - IN_SIGHT_STEPS
+        recent = itertools.takewhile(
+            lambda item: item[1].last_step >= oldest, reversed(self.files.items())
+        )
+        return tuple(path for path, _ in recent)
+
+    def candidates(self) -> list[Candidate]:
+        """What the session proposes to remember, in the order of the detectors."""
+        return [found for detector in self._detectors for found in detector.candidates()]
+
+    def accesses(self) -> Mapping[str, FileAccess]:
+        """How each file was touched."""
+        return self.files
+
+    def _moment(self, event: Event) -> Moment | None:
+        body = event.body
+        use: ToolUse | None = None
+        match body:
+            case ToolCalled():
+                # A resumed call runs again under the same id and counts once.
+                if body.call_id in self._calls or len(self._calls) >= MOST_CALLS:
+                    return None
+                use = understand(body.call_id, body.tool, body.arguments_json, self.root)
+                self._calls[body.call_id] = use
+            case ToolReturned():
+                use = self._calls.get(body.call_id)
+                if use is None or body.call_id in self._returned:
+                    return None
+                self._returned.add(body.call_id)
+                if body.outcome is Outcome.OK:
+                    self._touch(use)
+            case StepCompleted():
+                self.step += 1
+            case FileChanged():
+                path = project_path(body.path, self.root)
+                if path is not None:
+                    self._note(path, edited=True)
+            case MemoryRecorded():
+                body = self._at_home(body)
+                self.records.append(body)
+            case None:
+                return None
+        return Moment(step=self.step, body=body, use=use, in_sight=self.in_sight())
+
+    def _touch(self, use: ToolUse) -> None:
+        if use.action is Action.READ or use.action in _CHANGES:
+            for path in use.files:
+                self._note(path, edited=use.action in _CHANGES)
+
+    def _note(self, path: str, *, edited: bool) -> None:
+        access = self.files.pop(path, None) or FileAccess()
+        access.reads += not edited
+        access.edits += edited
+        access.last_step = self.step
+        self.files[path] = access
+
+    def _at_home(self, record: MemoryRecorded) -> MemoryRecorded:
+        def inside() -> Iterator[str]:
+            for file in record.files:
+                path = project_path(file, self.root)
+                if path is not None:
+                    yield path
+
+        files = tuple(inside()) or self.in_sight()[:1]
+        return MemoryRecorded(
+            type=record.type, content=record.content, files=files, tags=record.tags
+        )

@@ -1,0 +1,41 @@
+"""What the agent itself asked to be remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from seamark.events import MemoryRecorded
+from seamark_sidecar.model.candidate import Candidate, Signal
+from seamark_sidecar.model.memory import MemoryType, Source
+from seamark_sidecar.observer.moment import Moment
+from seamark_sidecar.observer.wording import finding_key, one_line
+
+
+class Recorded:
+    """Keeps each record once."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Candidate] = {}
+
+    def see(self, moment: Moment) -> None:
+        record = moment.body
+        if not isinstance(record, MemoryRecorded):
+            return
+        type_ = MemoryType.named(record.type)
+        content = one_line(record.content)
+        if type_ is None or not content:
+            return
+        key = finding_key("recorded", content)
+        self._found[key] = Candidate(
+            signal=Signal.RECORDED,
+            source=Source.AGENT_EXPLICIT,
+            type=type_,
+            content=content,
+            key=key,
+            files=record.files,
+            tags=record.tags,
+            step=moment.step,
+        )
+
+    def candidates(self) -> Iterable[Candidate]:
+        return self._found.values()

@@ -1,0 +1,75 @@
+"""The agent takes a belief back and says what is so instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from seamark.events import TextProduced
+from seamark_sidecar.model.candidate import Candidate, Signal
+from seamark_sidecar.model.memory import MemoryType, Source
+from seamark_sidecar.observer.moment import Moment
+from seamark_sidecar.observer.wording import finding_key, one_line, sentences
+
+# Each names an old belief and a new fact, or is an explicit retraction. A bare "wait" or
+# "actually" is how models talk and proves nothing.
+SHAPES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\bI (?:was|had been) wrong (?:about|that|to)\b",
+        r"\bI (?:initially|first|originally|wrongly|mistakenly) (?:thought|assumed|believed|"
+        r"expected|supposed)\b.{3,200}?\bbut\b",
+        r"\bI (?:thought|assumed|believed|expected)\b.{3,200}?\b(?:but|however)\b"
+        r".{0,60}\b(?:actually|really|in fact|instead|turns out)\b",
+        r"\bmy (?:assumption|belief|guess|earlier claim)\b.{0,120}\b(?:was|were|is) "
+        r"(?:wrong|incorrect|false|mistaken)\b",
+        r"^Correction:\s*\S.{10,}",
+        r"\bActually,? .{3,160}?\b(?:not|instead of|rather than)\b .{3,}",
+        r"\bit turns out (?:that )?.{5,160}?\b(?:not|instead of|rather than)\b",
+    )
+)
+LONGEST_SENTENCE = 1000
+MOST_FOUND = 12
+_PATH = re.compile(r"[\w./-]*\w\.[A-Za-z][\w]{0,8}\b")
+
+
+class SelfCorrection:
+    """Keeps the sentence that corrects, with the one after it, which often says the fact."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Candidate] = {}
+
+    def see(self, moment: Moment) -> None:
+        if not isinstance(moment.body, TextProduced) or len(self._found) >= MOST_FOUND:
+            return
+        spoken = sentences(moment.body.text)
+        for index, sentence in enumerate(spoken):
+            if len(sentence) <= LONGEST_SENTENCE and any(
+                shape.search(sentence) for shape in SHAPES
+            ):
+                self._keep(" ".join(spoken[index : index + 2]), moment)
+
+    def candidates(self) -> Iterable[Candidate]:
+        return self._found.values()
+
+    def _keep(self, passage: str, moment: Moment) -> None:
+        content = one_line(passage)
+        key = finding_key("self_correction", content)
+        if key in self._found:
+            return
+        self._found[key] = Candidate(
+            signal=Signal.SELF_CORRECTION,
+            source=Source.OBSERVER_INFERRED,
+            type=MemoryType.GOTCHA,
+            content=content,
+            key=key,
+            files=_about(content, moment.in_sight),
+            step=moment.step,
+        )
+
+
+def _about(content: str, in_sight: tuple[str, ...]) -> tuple[str, ...]:
+    """The files in sight that the passage names; without any, the one touched last."""
+    named = {match.strip("./") for match in _PATH.findall(content)}
+    about = tuple(path for path in in_sight if path in named or path.rsplit("/", 1)[-1] in named)
+    return about or in_sight[:1]

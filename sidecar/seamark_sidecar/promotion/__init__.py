@@ -1,0 +1,1 @@
+"""Decides which of a session's findings become memories."""

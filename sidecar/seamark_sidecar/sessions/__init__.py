@@ -1,0 +1,1 @@
+"""Owns the sessions of agents from their start until their gate closes."""

@@ -1,0 +1,76 @@
+"""Settings of the sidecar, read once from `SEAMARK_*`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from seamark.errors import SettingsError
+from seamark.settings import data_dir, default_address, socket_path
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+# Beyond these a value is a slip of the finger, and arithmetic on dates would overflow.
+_MOST_SECONDS = 1e9
+_MOST_DAYS = 36_500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where the sidecar keeps its files, where it listens, and how long it waits."""
+
+    data_dir: Path
+    address: str
+    log_level: str = "info"
+    # Seconds; an open session without events for this long is ended.
+    session_timeout: float = 86_400.0
+    # Seconds; an ended session whose validation nobody reported is discarded after this long.
+    validation_timeout: float = 86_400.0
+    # Days that events are kept when their session's gate never closes.
+    journal_days: float = 7.0
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Settings:
+        """Reads the environment; a wrong value is named in a SettingsError."""
+        try:
+            directory = data_dir(environ)
+            address = environ.get("SEAMARK_ADDRESS") or default_address(environ)
+        except RuntimeError as error:  # What pathlib raises for a home nobody knows.
+            raise SettingsError(
+                f"the data directory cannot be found ({error}); "
+                "set SEAMARK_DATA_DIR to an absolute path"
+            ) from error
+        socket_path(address)
+        return cls(
+            data_dir=directory,
+            address=address,
+            log_level=_log_level(environ),
+            session_timeout=_amount(environ, "SEAMARK_SESSION_TIMEOUT_S", 86_400, _MOST_SECONDS),
+            validation_timeout=_amount(
+                environ, "SEAMARK_VALIDATION_TIMEOUT_S", 86_400, _MOST_SECONDS
+            ),
+            journal_days=_amount(environ, "SEAMARK_JOURNAL_DAYS", 7, _MOST_DAYS),
+        )
+
+
+def _log_level(environ: Mapping[str, str]) -> str:
+    text = environ.get("SEAMARK_LOG_LEVEL", "").strip().lower()
+    if not text:
+        return "info"
+    if text not in LOG_LEVELS:
+        raise SettingsError(f"SEAMARK_LOG_LEVEL is {text!r}; use one of {', '.join(LOG_LEVELS)}")
+    return text
+
+
+def _amount(environ: Mapping[str, str], name: str, default: float, most: float) -> float:
+    text = environ.get(name, "").strip()
+    if not text:
+        return float(default)
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value <= most:
+        raise SettingsError(f"{name} is {text!r}; use a number above 0 and up to {most:,.0f}")
+    return value

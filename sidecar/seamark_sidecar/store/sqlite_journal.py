@@ -1,0 +1,180 @@
+"""The journal: what agents reported, until the gate of their session closes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from seamark import codec
+from seamark.errors import UndecodableMessage
+from seamark.events import Event
+from seamark.wire.v1 import events_pb2 as events
+from seamark_sidecar.store.sqlite_file import SqliteFile
+
+MIGRATIONS = (
+    """
+    CREATE TABLE events (
+        arrival INTEGER PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        producer_id TEXT NOT NULL,
+        sequence INTEGER NOT NULL,
+        time REAL NOT NULL,
+        message BLOB NOT NULL,
+        UNIQUE (session_id, producer_id, sequence)
+    );
+    CREATE TABLE checkpoints (
+        session_id TEXT NOT NULL,
+        label TEXT NOT NULL,
+        event_count INTEGER NOT NULL,
+        time REAL NOT NULL
+    );
+    CREATE INDEX checkpoints_by_session ON checkpoints (session_id);
+    CREATE TABLE suspects (
+        name TEXT PRIMARY KEY,
+        crashes INTEGER NOT NULL
+    );
+    """,
+)
+
+
+class SqliteJournal:
+    """Events by session, each stored once however often it is sent."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._file = SqliteFile(
+            data_dir / "journal.db", migrations=MIGRATIONS, synchronous="NORMAL"
+        )
+
+    def open(self) -> None:
+        """Opens the file; raises SidecarError."""
+        self._file.open()
+
+    def close(self, timeout: float) -> bool:
+        """Commits what is queued."""
+        return self._file.close(timeout)
+
+    async def append(self, session_id: str, reported: Sequence[Event]) -> None:
+        """Returns when the events are committed; those that were there before change nothing."""
+        rows = [
+            (
+                session_id,
+                event.producer_id,
+                event.sequence,
+                event.time.timestamp(),
+                codec.event_to_wire(
+                    event.sequence, event.time.timestamp(), event.body
+                ).SerializeToString(),
+            )
+            for event in reported
+        ]
+
+        def insert(connection: sqlite3.Connection) -> None:
+            connection.executemany(
+                "INSERT OR IGNORE INTO events "
+                "(session_id, producer_id, sequence, time, message) VALUES (?, ?, ?, ?, ?)",
+                rows,
+            )
+
+        await self._file.write(insert)
+
+    async def events(self, session_id: str) -> list[Event]:
+        """A session's events in the order they arrived."""
+
+        def select(connection: sqlite3.Connection) -> list[tuple[str, bytes]]:
+            return connection.execute(
+                "SELECT producer_id, message FROM events WHERE session_id = ? ORDER BY arrival",
+                (session_id,),
+            ).fetchall()
+
+        found: list[Event] = []
+        for producer_id, message in await self._file.read(select):
+            try:
+                parsed = events.Event.FromString(message)
+                found.append(codec.event_from_wire(producer_id, parsed))
+            except (UndecodableMessage, ValueError):
+                continue
+        return found
+
+    async def checkpoint(
+        self, session_id: str, label: str, event_count: int, now: datetime
+    ) -> None:
+        """Marks a boundary of the work; returns when it is committed."""
+
+        def insert(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT INTO checkpoints VALUES (?, ?, ?, ?)",
+                (session_id, label, event_count, now.timestamp()),
+            )
+
+        await self._file.write(insert)
+
+    async def delete(self, session_id: str) -> None:
+        """Forgets a session's events."""
+
+        def delete(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM events WHERE session_id = ?", (session_id,))
+            connection.execute("DELETE FROM checkpoints WHERE session_id = ?", (session_id,))
+
+        await self._file.write(delete)
+
+    async def delete_before(self, time: datetime) -> int:
+        """Forgets events older than this; returns how many."""
+
+        def delete(connection: sqlite3.Connection) -> int:
+            return connection.execute(
+                "DELETE FROM events WHERE time < ?", (time.timestamp(),)
+            ).rowcount
+
+        return await self._file.write(delete)
+
+    async def session_ids(self) -> set[str]:
+        """The sessions that have events here."""
+
+        def select(connection: sqlite3.Connection) -> set[str]:
+            return {row[0] for row in connection.execute("SELECT DISTINCT session_id FROM events")}
+
+        return await self._file.read(select)
+
+    async def last_time(self, session_id: str) -> datetime | None:
+        """When a session's last event happened."""
+
+        def select(connection: sqlite3.Connection) -> float | None:
+            time: float | None = connection.execute(
+                "SELECT max(time) FROM events WHERE session_id = ?", (session_id,)
+            ).fetchone()[0]
+            return time
+
+        time = await self._file.read(select)
+        return datetime.fromtimestamp(time, UTC) if time is not None else None
+
+    async def event_count(self) -> int:
+        """All events in the journal."""
+
+        def select(connection: sqlite3.Connection) -> int:
+            count: int = connection.execute("SELECT count(*) FROM events").fetchone()[0]
+            return count
+
+        return await self._file.read(select)
+
+    async def suspect(self, names: Sequence[str]) -> dict[str, int]:
+        """Counts one more crash for each name; returns all suspects with their crashes."""
+
+        def count(connection: sqlite3.Connection) -> dict[str, int]:
+            connection.executemany(
+                "INSERT INTO suspects VALUES (?, 1) "
+                "ON CONFLICT (name) DO UPDATE SET crashes = crashes + 1",
+                [(name,) for name in names],
+            )
+            return dict(connection.execute("SELECT name, crashes FROM suspects"))
+
+        return await self._file.write(count)
+
+    async def clear_suspect(self, name: str) -> None:
+        """The name proved harmless."""
+
+        def delete(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM suspects WHERE name = ?", (name,))
+
+        await self._file.write(delete)

@@ -1,0 +1,536 @@
+"""The record: projects, sessions, memories, and how each came about."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from seamark import codec
+from seamark.events import SessionOutcome
+from seamark.injections import SessionState
+from seamark.wire.v1 import sidecar_pb2 as wire
+from seamark_sidecar.injection.decide import Point, Shown
+from seamark_sidecar.model.candidate import Candidate, Fate, Signal, Verdict
+from seamark_sidecar.model.memory import Memory, MemoryType, Source
+from seamark_sidecar.model.project import Project
+from seamark_sidecar.model.session import SessionRecord, SessionType
+from seamark_sidecar.promotion.promoter import Promotion
+from seamark_sidecar.store.sqlite_file import SqliteFile
+
+MIGRATIONS = (
+    """
+    CREATE TABLE projects (
+        id TEXT PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        name TEXT NOT NULL,
+        create_time REAL NOT NULL
+    );
+    CREATE TABLE sessions (
+        id TEXT PRIMARY KEY,
+        project_id TEXT NOT NULL REFERENCES projects (id),
+        root TEXT NOT NULL,
+        type TEXT NOT NULL,
+        role TEXT NOT NULL,
+        task TEXT NOT NULL,
+        capability_hash BLOB NOT NULL,
+        state TEXT NOT NULL,
+        start_time REAL NOT NULL,
+        end_time REAL,
+        outcome TEXT,
+        taught INTEGER NOT NULL DEFAULT 0,
+        summary BLOB
+    );
+    CREATE INDEX sessions_by_state ON sessions (state);
+    CREATE INDEX sessions_by_project ON sessions (project_id, taught);
+    CREATE TABLE memories (
+        id TEXT PRIMARY KEY,
+        project_id TEXT NOT NULL REFERENCES projects (id),
+        type TEXT NOT NULL,
+        content TEXT NOT NULL,
+        confidence REAL NOT NULL,
+        source TEXT NOT NULL,
+        signal TEXT NOT NULL,
+        files TEXT NOT NULL,
+        tags TEXT NOT NULL,
+        sessions TEXT NOT NULL,
+        create_time REAL NOT NULL,
+        access_time REAL NOT NULL,
+        access_count INTEGER NOT NULL,
+        pinned INTEGER NOT NULL,
+        needs_review INTEGER NOT NULL,
+        seq INTEGER NOT NULL UNIQUE
+    );
+    CREATE INDEX memories_by_project ON memories (project_id);
+    CREATE TABLE changes (last_seq INTEGER NOT NULL);
+    INSERT INTO changes VALUES (0);
+    CREATE TABLE sightings (
+        project_id TEXT NOT NULL,
+        key TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        PRIMARY KEY (project_id, key, session_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE file_accesses (
+        project_id TEXT NOT NULL,
+        path TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        reads INTEGER NOT NULL,
+        edits INTEGER NOT NULL,
+        PRIMARY KEY (project_id, path, session_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE verdicts (
+        session_id TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        signal TEXT NOT NULL,
+        source TEXT NOT NULL,
+        type TEXT NOT NULL,
+        content TEXT NOT NULL,
+        key TEXT NOT NULL,
+        fate TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        release TEXT NOT NULL,
+        memory_id TEXT NOT NULL,
+        PRIMARY KEY (session_id, position)
+    ) WITHOUT ROWID;
+    CREATE TABLE injections (
+        session_id TEXT NOT NULL,
+        memory_id TEXT NOT NULL,
+        point TEXT NOT NULL,
+        step INTEGER NOT NULL,
+        label TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        time REAL NOT NULL,
+        PRIMARY KEY (session_id, memory_id, point)
+    ) WITHOUT ROWID;
+    """,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much the record holds."""
+
+    memories: int
+    projects: int
+    open_sessions: int
+    pending_sessions: int
+
+
+class SqliteMemories:
+    """Everything that must survive power loss; one transaction for each ended session."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._file = SqliteFile(data_dir / "memory.db", migrations=MIGRATIONS, synchronous="FULL")
+
+    def open(self) -> None:
+        """Opens the file; raises SidecarError."""
+        self._file.open()
+
+    def close(self, timeout: float) -> bool:
+        """Commits what is queued."""
+        return self._file.close(timeout)
+
+    # Projects.
+
+    async def project(self, key: str, name: str, now: datetime) -> Project:
+        """The project of this identity, made known if it is new."""
+
+        def find(connection: sqlite3.Connection) -> Project:
+            connection.execute(
+                "INSERT OR IGNORE INTO projects VALUES (?, ?, ?, ?)",
+                ("p_" + uuid.uuid4().hex[:12], key, name, now.timestamp()),
+            )
+            row = connection.execute(
+                "SELECT id, name FROM projects WHERE key = ?", (key,)
+            ).fetchone()
+            return Project(id=row[0], name=row[1])
+
+        return await self._file.write(find)
+
+    async def projects(self) -> dict[str, Project]:
+        """All projects by id."""
+
+        def select(connection: sqlite3.Connection) -> dict[str, Project]:
+            rows = connection.execute("SELECT id, name FROM projects")
+            return {id_: Project(id=id_, name=name) for id_, name in rows}
+
+        return await self._file.read(select)
+
+    # Sessions.
+
+    async def add_session(self, session: SessionRecord) -> None:
+        """Stores a new session; returns when it is committed."""
+
+        def insert(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT INTO sessions (id, project_id, root, type, role, task, capability_hash, "
+                "state, start_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    session.id,
+                    session.project_id,
+                    session.root,
+                    session.type,
+                    session.role,
+                    session.task,
+                    session.capability_hash,
+                    session.state.value,
+                    session.started.timestamp(),
+                ),
+            )
+
+        await self._file.write(insert)
+
+    async def session(self, session_id: str) -> SessionRecord | None:
+        """The session of this id."""
+
+        def select(connection: sqlite3.Connection) -> SessionRecord | None:
+            row = connection.execute(
+                f"SELECT {_SESSION} FROM sessions WHERE id = ?", (session_id,)
+            ).fetchone()
+            return _session(row) if row else None
+
+        return await self._file.read(select)
+
+    async def find_session(self, beginning: str) -> list[SessionRecord]:
+        """Sessions whose id begins so, the newest first; at most a few."""
+
+        def select(connection: sqlite3.Connection) -> list[SessionRecord]:
+            rows = connection.execute(
+                f"SELECT {_SESSION} FROM sessions WHERE substr(id, 1, ?) = ? "
+                "ORDER BY start_time DESC LIMIT 5",
+                (len(beginning), beginning),
+            )
+            return [_session(row) for row in rows]
+
+        return await self._file.read(select)
+
+    async def unfinished_sessions(self) -> list[SessionRecord]:
+        """Sessions that are open or pending."""
+
+        def select(connection: sqlite3.Connection) -> list[SessionRecord]:
+            rows = connection.execute(
+                f"SELECT {_SESSION} FROM sessions WHERE state IN (?, ?)",
+                (SessionState.OPEN.value, SessionState.PENDING.value),
+            )
+            return [_session(row) for row in rows]
+
+        return await self._file.read(select)
+
+    async def update_session(self, session: SessionRecord) -> None:
+        """Stores a session's new state; returns when it is committed."""
+        await self._file.write(lambda connection: _update_session(connection, session))
+
+    async def finish(
+        self,
+        session: SessionRecord,
+        promotion: Promotion,
+        accesses: Iterable[tuple[str, int, int]],
+        *,
+        taught: bool,
+    ) -> list[Memory]:
+        """Everything an ended session changes, in one transaction; returns the memories stored."""
+
+        def write(connection: sqlite3.Connection) -> list[Memory]:
+            stored = [_put(connection, memory) for memory in promotion.memories]
+            if taught:
+                connection.executemany(
+                    "INSERT OR IGNORE INTO sightings VALUES (?, ?, ?)",
+                    [(session.project_id, key, session.id) for key in promotion.sightings],
+                )
+                connection.executemany(
+                    "INSERT OR REPLACE INTO file_accesses VALUES (?, ?, ?, ?, ?)",
+                    [
+                        (session.project_id, path, session.id, reads, edits)
+                        for path, reads, edits in accesses
+                    ],
+                )
+            connection.executemany(
+                "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    _verdict_row(session.id, position, verdict)
+                    for position, verdict in enumerate(promotion.verdicts)
+                ],
+            )
+            _update_session(connection, session)
+            connection.execute(
+                "UPDATE sessions SET taught = ? WHERE id = ?", (int(taught), session.id)
+            )
+            return stored
+
+        return await self._file.write(write)
+
+    async def taught_count(self, project_id: str) -> int:
+        """Validated sessions of a project."""
+
+        def select(connection: sqlite3.Connection) -> int:
+            count: int = connection.execute(
+                "SELECT count(*) FROM sessions WHERE project_id = ? AND taught = 1", (project_id,)
+            ).fetchone()[0]
+            return count
+
+        return await self._file.read(select)
+
+    async def touched_files(self, project_id: str) -> dict[str, int]:
+        """In how many validated sessions each file was touched."""
+
+        def select(connection: sqlite3.Connection) -> dict[str, int]:
+            return dict(
+                connection.execute(
+                    "SELECT path, count(*) FROM file_accesses WHERE project_id = ? GROUP BY path",
+                    (project_id,),
+                )
+            )
+
+        return await self._file.read(select)
+
+    async def sightings(self, project_id: str, keys: Sequence[str]) -> dict[str, int]:
+        """How many earlier sessions found each key."""
+
+        def select(connection: sqlite3.Connection) -> dict[str, int]:
+            return {
+                key: connection.execute(
+                    "SELECT count(*) FROM sightings WHERE project_id = ? AND key = ?",
+                    (project_id, key),
+                ).fetchone()[0]
+                for key in keys
+            }
+
+        return await self._file.read(select)
+
+    # Memories.
+
+    async def put(self, memory: Memory) -> Memory:
+        """Stores a memory; returns it with its `seq` once it is committed."""
+        return await self._file.write(lambda connection: _put(connection, memory))
+
+    async def of_project(self, project_id: str) -> list[Memory]:
+        """A project's memories, oldest change first."""
+        return await self._select("WHERE project_id = ? ORDER BY seq", (project_id,))
+
+    async def latest(self, project_id: str | None, limit: int) -> list[Memory]:
+        """The newest memories of a project, or of all."""
+        if project_id is None:
+            return await self._select("ORDER BY create_time DESC, id LIMIT ?", (limit,))
+        return await self._select(
+            "WHERE project_id = ? ORDER BY create_time DESC, id LIMIT ?", (project_id, limit)
+        )
+
+    async def _select(self, clause: str, values: tuple[object, ...]) -> list[Memory]:
+        def select(connection: sqlite3.Connection) -> list[Memory]:
+            rows = connection.execute(f"SELECT {_MEMORY} FROM memories {clause}", values)
+            return [_memory(row) for row in rows]
+
+        return await self._file.read(select)
+
+    # How it came about.
+
+    def note_shown(self, session_id: str, shown: Sequence[Shown], now: datetime) -> None:
+        """Takes note of injections without waiting; each counts as an access."""
+
+        def insert(connection: sqlite3.Connection) -> None:
+            for each in shown:
+                new = connection.execute(
+                    "INSERT OR IGNORE INTO injections VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        session_id,
+                        each.memory_id,
+                        each.point,
+                        each.step,
+                        each.label,
+                        each.reason,
+                        now.timestamp(),
+                    ),
+                ).rowcount
+                if new:
+                    connection.execute(
+                        "UPDATE memories SET access_count = access_count + 1, access_time = ? "
+                        "WHERE id = ?",
+                        (now.timestamp(), each.memory_id),
+                    )
+
+        self._file.submit(insert)
+
+    async def shown(self, session_id: str) -> list[Shown]:
+        """What a session was shown, in order."""
+
+        def select(connection: sqlite3.Connection) -> list[Shown]:
+            rows = connection.execute(
+                "SELECT point, step, memory_id, label, reason FROM injections "
+                "WHERE session_id = ? ORDER BY time, memory_id",
+                (session_id,),
+            )
+            return [
+                Shown(point=Point(point), step=step, memory_id=memory_id, label=label, reason=why)
+                for point, step, memory_id, label, why in rows
+            ]
+
+        return await self._file.read(select)
+
+    async def verdicts(self, session_id: str) -> list[Verdict]:
+        """What became of a session's candidates."""
+
+        def select(connection: sqlite3.Connection) -> list[Verdict]:
+            rows = connection.execute(
+                "SELECT signal, source, type, content, key, fate, reason, release, memory_id "
+                "FROM verdicts WHERE session_id = ? ORDER BY position",
+                (session_id,),
+            )
+            return [_verdict(row) for row in rows]
+
+        return await self._file.read(select)
+
+    async def counts(self) -> Counts:
+        """How much there is."""
+
+        def select(connection: sqlite3.Connection) -> Counts:
+            states = dict(connection.execute("SELECT state, count(*) FROM sessions GROUP BY state"))
+            return Counts(
+                memories=connection.execute("SELECT count(*) FROM memories").fetchone()[0],
+                projects=connection.execute("SELECT count(*) FROM projects").fetchone()[0],
+                open_sessions=states.get(SessionState.OPEN.value, 0),
+                pending_sessions=states.get(SessionState.PENDING.value, 0),
+            )
+
+        return await self._file.read(select)
+
+
+_MEMORY = (
+    "id, project_id, type, content, confidence, source, signal, files, tags, sessions, "
+    "create_time, access_time, access_count, pinned, needs_review, seq"
+)
+_SESSION = (
+    "id, project_id, root, type, role, task, capability_hash, state, start_time, end_time, "
+    "outcome, summary"
+)
+
+
+def _time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _put(connection: sqlite3.Connection, memory: Memory) -> Memory:
+    seq: int = connection.execute(
+        "UPDATE changes SET last_seq = last_seq + 1 RETURNING last_seq"
+    ).fetchone()[0]
+    # What is counted when a memory is shown is not part of what is known about it.
+    changed = ", ".join(
+        f"{column} = excluded.{column}"
+        for column in _MEMORY.split(", ")
+        if column not in {"id", "create_time", "access_time", "access_count"}
+    )
+    connection.execute(
+        f"INSERT INTO memories ({_MEMORY}) VALUES ({', '.join('?' * 16)}) "
+        f"ON CONFLICT (id) DO UPDATE SET {changed}",
+        (
+            memory.id,
+            memory.project_id,
+            memory.type,
+            memory.content,
+            memory.confidence,
+            memory.source,
+            memory.signal,
+            json.dumps(memory.files),
+            json.dumps(memory.tags),
+            json.dumps(memory.sessions),
+            memory.created.timestamp(),
+            memory.accessed.timestamp(),
+            memory.access_count,
+            int(memory.pinned),
+            int(memory.needs_review),
+            seq,
+        ),
+    )
+    return dataclasses.replace(memory, seq=seq)
+
+
+def _memory(row: tuple[object, ...]) -> Memory:
+    values = dict(zip(_MEMORY.split(", "), row, strict=True))
+    return Memory(
+        id=str(values["id"]),
+        project_id=str(values["project_id"]),
+        type=MemoryType(str(values["type"])),
+        content=str(values["content"]),
+        confidence=float(str(values["confidence"])),
+        source=Source(str(values["source"])),
+        signal=str(values["signal"]),
+        files=tuple(json.loads(str(values["files"]))),
+        tags=tuple(json.loads(str(values["tags"]))),
+        sessions=tuple(json.loads(str(values["sessions"]))),
+        created=_time(float(str(values["create_time"]))),
+        accessed=_time(float(str(values["access_time"]))),
+        access_count=int(str(values["access_count"])),
+        pinned=bool(values["pinned"]),
+        needs_review=bool(values["needs_review"]),
+        seq=int(str(values["seq"])),
+    )
+
+
+def _session(row: tuple[object, ...]) -> SessionRecord:
+    id_, project_id, root, type_, role, task, hash_, state, start, end, outcome, summary = row
+    return SessionRecord(
+        id=str(id_),
+        project_id=str(project_id),
+        root=str(root),
+        type=SessionType(str(type_)),
+        role=str(role),
+        task=str(task),
+        capability_hash=hash_ if isinstance(hash_, bytes) else b"",
+        state=SessionState(state),
+        started=_time(float(str(start))),
+        ended=_time(float(str(end))) if end is not None else None,
+        outcome=SessionOutcome(outcome) if outcome is not None else None,
+        summary=codec.summary_from_wire(wire.SessionSummary.FromString(summary))
+        if isinstance(summary, bytes)
+        else None,
+    )
+
+
+def _update_session(connection: sqlite3.Connection, session: SessionRecord) -> None:
+    connection.execute(
+        "UPDATE sessions SET state = ?, end_time = ?, outcome = ?, summary = ? WHERE id = ?",
+        (
+            session.state.value,
+            session.ended.timestamp() if session.ended else None,
+            session.outcome.value if session.outcome else None,
+            codec.summary_to_wire(session.summary).SerializeToString() if session.summary else None,
+            session.id,
+        ),
+    )
+
+
+def _verdict_row(session_id: str, position: int, verdict: Verdict) -> tuple[object, ...]:
+    candidate = verdict.candidate
+    return (
+        session_id,
+        position,
+        candidate.signal,
+        candidate.source,
+        candidate.type,
+        candidate.content,
+        candidate.key,
+        verdict.fate,
+        verdict.reason,
+        verdict.release,
+        verdict.memory_id,
+    )
+
+
+def _verdict(row: tuple[str, ...]) -> Verdict:
+    signal, source, type_, content, key, fate, reason, release, memory_id = row
+    return Verdict(
+        candidate=Candidate(
+            signal=Signal(signal),
+            source=Source(source),
+            type=MemoryType(type_),
+            content=content,
+            key=key,
+        ),
+        fate=Fate(fate),
+        reason=reason,
+        release=release,
+        memory_id=memory_id,
+    )
