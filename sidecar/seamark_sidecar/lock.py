@@ -114,7 +114,7 @@ class InstanceLock:
         """
         descriptor = _open(self._data_dir, os.O_RDWR | os.O_CREAT)
         try:
-            if not _locked(descriptor, fcntl.LOCK_EX, self._data_dir):
+            if not _locked(descriptor, fcntl.LOCK_EX):
                 raise AlreadyRunning(_who_runs(self._data_dir, _record(descriptor)))
             self._sign(descriptor)
         except OSError as error:
@@ -133,9 +133,11 @@ class InstanceLock:
         traceback: TracebackType | None,
     ) -> None:
         # The file stays: removing it would let two sidecars lock two files of the same name.
-        os.ftruncate(self._descriptor, 0)
-        os.close(self._descriptor)
-        self._descriptor = -1
+        descriptor, self._descriptor = self._descriptor, -1
+        try:
+            os.ftruncate(descriptor, 0)
+        finally:
+            os.close(descriptor)
 
     def _sign(self, descriptor: int) -> None:
         record = {
@@ -159,7 +161,7 @@ def read_holder(data_dir: Path) -> Holder | None:
         return None
     descriptor = _open(data_dir, os.O_RDONLY)
     try:
-        if _locked(descriptor, fcntl.LOCK_SH, data_dir, tries=1):
+        if _locked(descriptor, fcntl.LOCK_SH, tries=1):
             return None
         return _record(descriptor)
     except OSError as error:
@@ -185,7 +187,7 @@ def _open(data_dir: Path, flags: int) -> int:
     )
 
 
-def _locked(descriptor: int, kind: int, data_dir: Path, *, tries: int = _TRIES) -> bool:
+def _locked(descriptor: int, kind: int, *, tries: int = _TRIES) -> bool:
     for attempt in range(tries):
         if attempt:
             time.sleep(_PAUSE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2
 
 from seamark import endpoint
 from seamark.codec import REASON_KEY, WIRE, WIRE_KEY
@@ -74,13 +74,16 @@ def is_serving(settings: Settings, deadline: float) -> bool:
     except SidecarUnavailable:
         return False
     with grpc.insecure_channel(settings.address, options=_OPTIONS) as channel:
+        check = channel.unary_unary(
+            "/grpc.health.v1.Health/Check",
+            request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
+            response_deserializer=health_pb2.HealthCheckResponse.FromString,
+        )
         try:
-            answer = health_pb2_grpc.HealthStub(channel).Check(
-                health_pb2.HealthCheckRequest(), timeout=deadline, metadata=_METADATA
-            )
+            answer = check(health_pb2.HealthCheckRequest(), timeout=deadline, metadata=_METADATA)
         except grpc.RpcError:
             return False
-    return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+    return answer.status == health_pb2.HealthCheckResponse.SERVING
 
 
 def _failure(error: grpc.RpcError, settings: Settings) -> CommandFailed:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from seamark.errors import SeamarkError
-
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -23,8 +21,3 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, CommandFailed):
         return error.reason
     return _WORD_START.sub("_", type(error).__name__).upper()
-
-
-def from_seamark(error: SeamarkError) -> CommandFailed:
-    """The same failure in the command line's terms."""
-    return CommandFailed(reason_of(error), str(error))

@@ -9,19 +9,25 @@ from typing import Any
 
 from rich.text import Text
 
-from seamark_sidecar.cli.terminal import stdout_console
+from seamark_sidecar.cli.terminal import plain, stdout_console
 
 Json = Mapping[str, Any]
 
 
 def show(lines: Iterable[Text | str], answer: Json, *, as_json: bool) -> None:
-    """Prints the lines, or the answer when programs are to read it."""
+    """Prints the lines, or the answer when programs are to read it.
+
+    Text is printed as it is styled and must be plain already; strings are made plain here.
+    """
     if as_json:
         show_json(answer)
         return
     console = stdout_console()
     for line in lines:
-        console.print(line if isinstance(line, Text) else Text(line))
+        if isinstance(line, Text):
+            console.print(line)
+        else:
+            sys.stdout.write(plain(line) + "\n")
     sys.stdout.flush()
 
 

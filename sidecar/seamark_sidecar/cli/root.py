@@ -21,7 +21,7 @@ from seamark_sidecar.cli.output import show_json
 from seamark_sidecar.cli.remember import remember
 from seamark_sidecar.cli.search import search
 from seamark_sidecar.cli.status import status
-from seamark_sidecar.cli.terminal import complain
+from seamark_sidecar.cli.terminal import complain, discard_stdout
 from seamark_sidecar.cli.up import up
 from seamark_sidecar.model.errors import SidecarError
 
@@ -77,7 +77,7 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        _discard_stdout()
+        discard_stdout()
         return FAILED
     except OSError as error:
         return _fail("SYSTEM_ERROR", f"the system refused: {error}", FAILED, as_json=as_json)
@@ -114,7 +114,7 @@ def _fail(reason: str, message: str, code: int, *, as_json: bool) -> int:
             show_json({"error": {"reason": reason, "message": message}})
         sys.stdout.flush()
     except OSError:
-        _discard_stdout()
+        discard_stdout()
     return code
 
 
@@ -127,9 +127,3 @@ def _unexpected(error: Exception, *, as_json: bool) -> int:
         FAILED,
         as_json=as_json,
     )
-
-
-def _discard_stdout() -> None:
-    # What is left in the buffer would fail again when the interpreter leaves.
-    if sys.stdout is sys.__stdout__ and sys.__stdout__ is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())

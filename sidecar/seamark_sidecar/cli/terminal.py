@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import unicodedata
 
@@ -63,6 +64,13 @@ def complain(message: str) -> None:
     """One sentence on stderr."""
     sys.stderr.write(f"seamark: {plain(' '.join(message.split()))}\n")
     sys.stderr.flush()
+
+
+def discard_stdout() -> None:
+    """Sends the rest to nowhere, for a reader that has gone or a disk that is full."""
+    # What is left in the buffer would fail again when the interpreter leaves.
+    if sys.stdout is sys.__stdout__ and sys.__stdout__ is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
 def is_interactive() -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
-from contextlib import suppress
 
 import click
 
 from seamark_sidecar.cli.background import Started, start
 from seamark_sidecar.cli.options import json_option
 from seamark_sidecar.cli.output import show
+from seamark_sidecar.cli.terminal import discard_stdout
 from seamark_sidecar.settings import Settings
 
 
@@ -36,9 +35,11 @@ def up(detach: bool, as_json: bool) -> None:
     from seamark_sidecar.app import serve
 
     def ready() -> None:
-        # A reader that has gone away is no reason to stop serving.
-        with suppress(OSError):
+        try:
             _say(Started(pid=os.getpid()), settings, stop="Ctrl-C", as_json=as_json)
+        except OSError:
+            # A reader that has gone away is no reason to stop serving.
+            discard_stdout()
 
     asyncio.run(serve(settings, on_ready=ready))
 
@@ -57,4 +58,3 @@ def _say(started: Started, settings: Settings, *, stop: str, as_json: bool) -> N
         "log": str(started.log) if started.log else None,
     }
     show([line], answer, as_json=as_json)
-    sys.stdout.flush()

@@ -61,3 +61,19 @@ class WireTooNew(SidecarError):
 
 class WireTooOld(SidecarError):
     """The caller speaks an older wire version."""
+
+
+class WorkerBusy(SidecarError):
+    """A worker has as many requests as it may have."""
+
+
+class WorkerGone(SidecarError):
+    """A worker is not running, or died before it answered."""
+
+
+class WorkerTooSlow(SidecarError):
+    """A worker did not answer in time."""
+
+
+class WorkerFault(SidecarError):
+    """A worker answered with an error."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,8 @@ class Moment:
     use: ToolUse | None = None
     # Files touched within the last steps, newest first.
     in_sight: tuple[str, ...] = ()
+    # All files the session touched so far.
+    touched: Collection[str] = ()
 
 
 class Detector(Protocol):

@@ -120,7 +120,13 @@ class Scratchpad:
                 self.records.append(body)
             case None:
                 return None
-        return Moment(step=self.step, body=body, use=use, in_sight=self.in_sight())
+        return Moment(
+            step=self.step,
+            body=body,
+            use=use,
+            in_sight=self.in_sight(),
+            touched=self.files.keys(),
+        )
 
     def _touch(self, use: ToolUse) -> None:
         if use.action is Action.READ or use.action in _CHANGES:

@@ -87,6 +87,8 @@ def _examine(path: Path, known_version: int) -> None:
 
 
 def _check(connection: sqlite3.Connection, path: Path, known_version: int) -> None:
+    # What a damaged file is quoted with need not be text.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     version = 0
     try:
         version = _user_version(connection)
@@ -103,6 +105,9 @@ def _check(connection: sqlite3.Connection, path: Path, known_version: int) -> No
         if fault is not None and not isinstance(fault, DatabaseCorrupt):
             raise
         verdict = str(error)
+    except UnicodeDecodeError as error:
+        # Python could not even form SQLite's message, which quotes what it found.
+        verdict = error.object.decode("utf-8", "replace")
     if version < 0:
         verdict = f"schema version {version}"
     if verdict != "ok":
@@ -144,8 +149,10 @@ def _connect(
 def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str]) -> None:
     # Off outside the transaction: rebuilding a table would otherwise delete what refers to it.
     connection.execute("PRAGMA foreign_keys=OFF")
+    # Nothing is worth a backup in a database that was made just now.
+    is_fresh = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
     for version in range(_user_version(connection) + 1, len(migrations) + 1):
-        backup = None if _is_empty(connection) else _back_up(connection, path, version)
+        backup = None if is_fresh else _back_up(connection, path, version)
         try:
             # Left open by the script, so that checks and version are part of one transaction.
             connection.executescript(f"BEGIN IMMEDIATE;\n{migrations[version - 1]}\n;")
@@ -163,10 +170,6 @@ def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[st
             if backup is not None:
                 backup.unlink()
             raise
-
-
-def _is_empty(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
 
 
 def _back_up(connection: sqlite3.Connection, path: Path, version: int) -> Path:
@@ -198,8 +201,9 @@ def _put_aside(path: Path, found: str) -> DatabaseCorrupt:
         if part.exists():
             part.rename(_part(target, suffix))
     _sync_directory(path.parent)
+    shown = found.encode("unicode_escape").decode()
     return DatabaseCorrupt(
-        f"{path} is damaged ({found}). It was moved to {target} and nothing was overwritten. "
+        f"{path} is damaged ({shown}). It was moved to {target} and nothing was overwritten. "
         "Start the sidecar again to begin with an empty database; before that, to keep the old "
         f"one, put a backup ({path.name}.before-v*.bak) in its place, or save what can be read: "
         f"sqlite3 {target} .recover"

@@ -30,6 +30,7 @@ SHAPES = tuple(
 )
 LONGEST_SENTENCE = 1000
 MOST_FOUND = 12
+MOST_FILES = 8
 _PATH = re.compile(r"[\w./-]*\w\.[A-Za-z][\w]{0,8}\b")
 
 
@@ -63,13 +64,15 @@ class SelfCorrection:
             type=MemoryType.GOTCHA,
             content=content,
             key=key,
-            files=_about(content, moment.in_sight),
+            files=_about(content, moment),
             step=moment.step,
         )
 
 
-def _about(content: str, in_sight: tuple[str, ...]) -> tuple[str, ...]:
-    """The files in sight that the passage names; without any, the one touched last."""
+def _about(content: str, moment: Moment) -> tuple[str, ...]:
+    """The files of the session that the passage names; without any, the one touched last."""
     named = {match.strip("./") for match in _PATH.findall(content)}
-    about = tuple(path for path in in_sight if path in named or path.rsplit("/", 1)[-1] in named)
-    return about or in_sight[:1]
+    about = tuple(
+        path for path in moment.touched if path in named or path.rsplit("/", 1)[-1] in named
+    )
+    return about[:MOST_FILES] or moment.in_sight[:1]

@@ -1,0 +1,1 @@
+"""Programs that do the heavy work in processes of their own."""
