@@ -53,7 +53,8 @@ def prepare_data_dir(path: Path) -> None:
             _make_private(path, descriptor)
         finally:
             os.close(descriptor)
-        if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        everything = os.R_OK | os.W_OK | os.X_OK
+        if not os.access(path, everything, effective_ids=os.access in os.supports_effective_ids):
             raise StorageUnwritable(
                 f"the data directory {path} is read-only; make it writable (chmod 700 {path}) "
                 "or set SEAMARK_DATA_DIR to another one"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
@@ -14,7 +13,7 @@ from seamark_sidecar.api.ports import Library
 from seamark_sidecar.injection.injector import hit
 from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.errors import BadRequest, SecretFound, UnknownSession
-from seamark_sidecar.model.memory import Memory, MemoryType, Source
+from seamark_sidecar.model.memory import Memory, MemoryType, Source, new_memory_id
 from seamark_sidecar.model.project import Project
 from seamark_sidecar.model.secrets import find_secrets, redact
 from seamark_sidecar.observer.tools import project_path
@@ -142,7 +141,7 @@ class OperatorServicer(operator_pb2_grpc.OperatorServiceServicer):
             )
         now = self._now()
         memory = Memory(
-            id="m_" + uuid.uuid4().hex[:12],
+            id=new_memory_id(),
             project_id=project.id,
             type=type_,
             content=redact(content).text,

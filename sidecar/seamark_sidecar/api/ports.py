@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from seamark_sidecar.injection.decide import Shown
 from seamark_sidecar.model.candidate import Verdict
 from seamark_sidecar.model.memory import Memory
 from seamark_sidecar.model.project import Project
 from seamark_sidecar.model.session import SessionRecord
+from seamark_sidecar.model.shown import Shown
 
 
 class Counts(Protocol):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Protocol
 
 from seamark.events import MemoryRecorded
@@ -12,6 +11,7 @@ from seamark.injections import NOTHING, Citation, Injection
 from seamark_sidecar.injection import budget, render
 from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.memory import Memory, MemoryType, Source
+from seamark_sidecar.model.shown import Point, Shown
 from seamark_sidecar.retrieval.shelf import Shelf
 
 LEAST_CONFIDENCE = 0.65
@@ -20,16 +20,6 @@ TRUSTED_ONCE = frozenset({Signal.SELF_CORRECTION})
 WARNINGS = frozenset({MemoryType.GOTCHA, MemoryType.ERROR_PATTERN, MemoryType.DEAD_END})
 FIRST_STEP = 2  # of the injections between steps; the first model call has the session's start
 MOST_AT_START = 8
-
-
-class Point(StrEnum):
-    """Where something is shown."""
-
-    SESSION_START = "session_start"
-    FIRST_MESSAGE = "first_message"
-    TOOL_RESULT = "tool_result"
-    PREPARE_STEP = "prepare_step"
-    SEARCH = "search"
 
 
 class View(Protocol):
@@ -41,17 +31,6 @@ class View(Protocol):
 
     @property
     def records(self) -> Sequence[MemoryRecorded]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """One decision to show a memory."""
-
-    point: Point
-    step: int
-    memory_id: str
-    label: str
-    reason: str
 
 
 @dataclass(slots=True)

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from seamark.injections import Citation, Injection, MemoryHit, SearchResult
 from seamark_sidecar.injection import render
-from seamark_sidecar.injection.decide import Decider, Ledger, Point, Shown, View, habits
+from seamark_sidecar.injection.decide import Decider, Ledger, View, habits
 from seamark_sidecar.model.memory import Memory
 from seamark_sidecar.model.session import SessionRecord
+from seamark_sidecar.model.shown import Point, Shown
 from seamark_sidecar.retrieval.shelf import Found
 from seamark_sidecar.retrieval.shelves import Shelves
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from seamark_sidecar.model.memory import MemoryType, Source
+from seamark_sidecar.model.memory import Memory, MemoryType, Source
 
 
 class Signal(StrEnum):
@@ -49,3 +49,14 @@ class Verdict:
     reason: str
     release: str = ""
     memory_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """What an ended session changes in the record."""
+
+    # New and changed memories.
+    memories: tuple[Memory, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    # Keys of findings that count as seen by this session.
+    sightings: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -45,6 +46,22 @@ class Source(StrEnum):
 
 
 LONGEST_LABEL = 40
+_ID_PREFIX = "m_"
+
+
+def memory_id(number: int) -> str:
+    """The id of the memory of this number, which has 48 bits."""
+    return f"{_ID_PREFIX}{number:012x}"
+
+
+def memory_number(id_: str) -> int:
+    """The number in a memory's id, for an index that wants numbers."""
+    return int(id_.removeprefix(_ID_PREFIX), 16)
+
+
+def new_memory_id() -> str:
+    """A random id."""
+    return memory_id(secrets.randbits(48))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,14 +41,7 @@ class Rule:
 
 def find_secrets(text: str) -> tuple[SecretSpan, ...]:
     """The secrets in a text, in order; where two rules overlap, one span covers both."""
-    lowered = text.encode("utf-8", "surrogatepass").lower()
-    found = [
-        SecretSpan(rule.name, start, end)
-        for rule in RULES
-        if not rule.needles or _has_any(lowered, rule.needles)
-        for start, end in rule.find(text)
-    ]
-    return tuple(_merged(found)) if found else ()
+    return tuple(SecretSpan(rule, start, end) for start, end, rule in _found(text))
 
 
 def redact(text: str) -> Redacted:
@@ -57,12 +50,27 @@ def redact(text: str) -> Redacted:
     # Taking a secret out can bring its neighbours together into another one; each further round
     # needs a find in the one before, and real text needs one.
     for _ in range(4):
-        spans = find_secrets(text)
-        if not spans:
+        found = _found(text)
+        if not found:
             break
-        count += len(spans)
-        text = _without(text, spans)
+        count += len(found)
+        text = _without(text, found)
     return Redacted(text, count)
+
+
+# A find is a plain tuple of start, end and rule: a hostile text has hundreds of thousands.
+_Find = tuple[int, int, str]
+
+
+def _found(text: str) -> list[_Find]:
+    lowered = text.encode("utf-8", "surrogatepass").lower()
+    found = [
+        (start, end, rule.name)
+        for rule in RULES
+        if not rule.needles or _has_any(lowered, rule.needles)
+        for start, end in rule.find(text)
+    ]
+    return _merged(found) if len(found) > 1 else found
 
 
 def _has_any(text: bytes, needles: tuple[bytes, ...]) -> bool:
@@ -73,24 +81,25 @@ def _has_any(text: bytes, needles: tuple[bytes, ...]) -> bool:
     return False
 
 
-def _merged(spans: Iterable[SecretSpan]) -> Iterator[SecretSpan]:
-    ordered = sorted(spans, key=lambda span: (span.start, -span.end))
-    current = ordered[0]
-    for span in ordered[1:]:
-        if span.start >= current.end:
-            yield current
-            current = span
-        elif span.end > current.end:
-            current = SecretSpan(current.rule, current.start, span.end)
-    yield current
+def _merged(found: list[_Find]) -> list[_Find]:
+    found.sort()
+    merged = found[:1]
+    for start, end, rule in found[1:]:
+        last_start, last_end, last_rule = merged[-1]
+        if start >= last_end:
+            merged.append((start, end, rule))
+        elif end > last_end:
+            # The one that reaches further out gives the name.
+            merged[-1] = (last_start, end, rule if start == last_start else last_rule)
+    return merged
 
 
-def _without(text: str, spans: Iterable[SecretSpan]) -> str:
+def _without(text: str, found: list[_Find]) -> str:
     pieces: list[str] = []
     position = 0
-    for span in spans:
-        pieces += (text[position : span.start], f"[redacted:{span.rule}]")
-        position = span.end
+    for start, end, rule in found:
+        pieces += (text[position:start], f"[redacted:{rule}]")
+        position = end
     pieces.append(text[position:])
     return "".join(pieces)
 
@@ -117,7 +126,7 @@ def _matches(
 
 _KEY_HEADER = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 # The body of a block that was cut: lines of base64, with real or escaped line ends.
-_KEY_BODY = re.compile(r"(?:(?:\s|\\[nrt])*+[A-Za-z0-9+/=]{16,}+)*+", re.ASCII)
+_KEY_BODY = re.compile(r"(?:(?:\s|\\{1,7}[nrt])*+[A-Za-z0-9+/=]{16,}+)*+", re.ASCII)
 _LONGEST_KEY = 16 * 1024
 
 
@@ -323,7 +332,7 @@ RULES: tuple[Rule, ...] = (
     # Nothing in these two crosses a slash, so no stretch of text is read twice.
     Rule(
         "url-password",
-        _matches(r"://[^\s/:@\"'<>\\]*+:(?P<secret>[^\s/\"'<>\\]+)@", _is_real),
+        _matches(r"://[^\s/:@\"'<>\\[]*+:(?P<secret>[^\s/\"'<>\\]+)@", _is_real),
     ),
     Rule("url-token", _matches(r"://(?P<secret>[A-Za-z0-9_.~%-]{20,}+)@", _is_token)),
     Rule("password", _passwords, needles=(b"passw", b"passphrase", b"pwd")),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from seamark_sidecar.model.candidate import Candidate, Fate, Verdict
-from seamark_sidecar.model.memory import Memory
+from seamark_sidecar.model.candidate import Candidate, Fate, Promotion, Verdict
+from seamark_sidecar.model.memory import Memory, new_memory_id
 from seamark_sidecar.model.secrets import redact
 from seamark_sidecar.model.session import SessionRecord
 from seamark_sidecar.promotion import filters
@@ -17,23 +16,12 @@ from seamark_sidecar.promotion.gates import GATES, Gate
 from seamark_sidecar.promotion.taxonomy import WORTH, confidence_after
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promotion:
-    """What an ended session changes in the record."""
-
-    # New and changed memories.
-    memories: tuple[Memory, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    # Keys of findings that count as seen by this session.
-    sightings: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Promoter:
     """Weighs candidates; time and names come from outside, so that it can be repeated."""
 
     now: Callable[[], datetime]
-    new_id: Callable[[], str] = lambda: "m_" + uuid.uuid4().hex[:12]
+    new_id: Callable[[], str] = new_memory_id
 
     def weigh(
         self,

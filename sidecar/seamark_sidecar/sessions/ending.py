@@ -9,10 +9,11 @@ from typing import Protocol
 
 from seamark.events import SessionOutcome
 from seamark.injections import Citation, SessionState, SessionSummary
+from seamark_sidecar.model.candidate import Promotion
 from seamark_sidecar.model.memory import Memory
 from seamark_sidecar.model.session import SessionRecord
 from seamark_sidecar.promotion.gates import GATES, Passage, passage
-from seamark_sidecar.promotion.promoter import Promoter, Promotion, discard
+from seamark_sidecar.promotion.promoter import Promoter, discard
 from seamark_sidecar.retrieval.shelves import Shelves
 from seamark_sidecar.sessions import summary
 from seamark_sidecar.sessions.live import LiveSession
