@@ -1,0 +1,1 @@
+"""A demo that measures what memory changes for an agent on a small project."""

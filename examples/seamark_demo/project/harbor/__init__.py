@@ -1,0 +1,1 @@
+"""Quotes what a visit to the harbour costs."""
