@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 import subprocess
 import sys
 
@@ -41,5 +42,11 @@ def demo(ctx: click.Context, keep: bool, as_json: bool) -> None:
     command = [sys.executable, "-P", "-m", "seamark_demo"]
     command += ["--json"] if as_json else []
     command += ["--keep"] if keep else []
-    code = subprocess.call(command)
+    process = subprocess.Popen(command)
+    # Ctrl-C reaches the demo as well, which needs the time to stop its sidecar.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        code = process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
     ctx.exit(code if code >= 0 else 128 - code)

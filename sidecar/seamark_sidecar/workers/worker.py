@@ -148,7 +148,7 @@ class Worker:
         assert self._on_start is not None
         try:
             await self._on_start()
-        except Exception:  # noqa: BLE001 - a later request finds out and says so
+        except Exception:
             log.exception("worker_start_failed", worker=self.name)
 
     async def _read_answers(self, reader: asyncio.StreamReader) -> None:
@@ -167,10 +167,12 @@ class Worker:
     async def _watch_memory(self, pid: int) -> None:
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(pid)
-            while process.memory_info().rss <= self._memory_cap:
+            while True:
+                if process.memory_info().rss > self._memory_cap:
+                    log.warning("worker_too_large", worker=self.name, cap=self._memory_cap)
+                    process.kill()
+                    return
                 await asyncio.sleep(MEMORY_CHECK)
-            log.warning("worker_too_large", worker=self.name, cap=self._memory_cap)
-            process.kill()
 
     def _give_up_waiting(self) -> None:
         for waiting in self._waiting.values():
