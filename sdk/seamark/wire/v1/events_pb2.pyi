@@ -262,6 +262,8 @@ class EventBatch(google.protobuf.message.Message):
     CAPABILITY_FIELD_NUMBER: builtins.int
     EVENTS_FIELD_NUMBER: builtins.int
     DROPPED_COUNT_FIELD_NUMBER: builtins.int
+    QUEUED_COUNT_FIELD_NUMBER: builtins.int
+    BREAKER_OPEN_FIELD_NUMBER: builtins.int
     session_id: builtins.str
     producer_id: builtins.str
     """Random per client object and per forked child."""
@@ -269,6 +271,10 @@ class EventBatch(google.protobuf.message.Message):
     """What StartSession returned."""
     dropped_count: builtins.int
     """Events of this producer and session that its full buffer has dropped so far."""
+    queued_count: builtins.int
+    """Events that wait in the producer's buffer, for the status."""
+    breaker_open: builtins.bool
+    """The producer skips calls, because the sidecar did not answer in time."""
     @property
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Event]: ...
     def __init__(
@@ -279,7 +285,9 @@ class EventBatch(google.protobuf.message.Message):
         capability: builtins.bytes = ...,
         events: collections.abc.Iterable[global___Event] | None = ...,
         dropped_count: builtins.int = ...,
+        queued_count: builtins.int = ...,
+        breaker_open: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["capability", b"capability", "dropped_count", b"dropped_count", "events", b"events", "producer_id", b"producer_id", "session_id", b"session_id"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["breaker_open", b"breaker_open", "capability", b"capability", "dropped_count", b"dropped_count", "events", b"events", "producer_id", b"producer_id", "queued_count", b"queued_count", "session_id", b"session_id"]) -> None: ...
 
 global___EventBatch = EventBatch

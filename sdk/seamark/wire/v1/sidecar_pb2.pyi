@@ -689,6 +689,11 @@ class StatusResponse(google.protobuf.message.Message):
     DATA_DIR_FIELD_NUMBER: builtins.int
     OLDEST_WIRE_FIELD_NUMBER: builtins.int
     NEWEST_WIRE_FIELD_NUMBER: builtins.int
+    PROCESSES_FIELD_NUMBER: builtins.int
+    FILES_FIELD_NUMBER: builtins.int
+    INDEX_FIELD_NUMBER: builtins.int
+    SESSIONS_FIELD_NUMBER: builtins.int
+    LEARNING_STOP_REASON_FIELD_NUMBER: builtins.int
     sidecar_version: builtins.str
     process_id: builtins.int
     memory_count: builtins.int
@@ -703,8 +708,22 @@ class StatusResponse(google.protobuf.message.Message):
     data_dir: builtins.str
     oldest_wire: builtins.int
     newest_wire: builtins.int
+    learning_stop_reason: builtins.str
+    """Empty while everything reported is learnt from."""
     @property
     def start_time(self) -> google.protobuf.timestamp_pb2.Timestamp: ...
+    @property
+    def processes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ProcessStatus]:
+        """The sidecar first, then its workers."""
+
+    @property
+    def files(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___FileStatus]: ...
+    @property
+    def index(self) -> global___IndexStatus: ...
+    @property
+    def sessions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SessionStatus]:
+        """Those in use, the latest first."""
+
     def __init__(
         self,
         *,
@@ -723,8 +742,132 @@ class StatusResponse(google.protobuf.message.Message):
         data_dir: builtins.str = ...,
         oldest_wire: builtins.int = ...,
         newest_wire: builtins.int = ...,
+        processes: collections.abc.Iterable[global___ProcessStatus] | None = ...,
+        files: collections.abc.Iterable[global___FileStatus] | None = ...,
+        index: global___IndexStatus | None = ...,
+        sessions: collections.abc.Iterable[global___SessionStatus] | None = ...,
+        learning_stop_reason: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["data_dir", b"data_dir", "dropped_event_count", b"dropped_event_count", "event_count", b"event_count", "memory_count", b"memory_count", "newest_wire", b"newest_wire", "oldest_wire", b"oldest_wire", "open_session_count", b"open_session_count", "pending_session_count", b"pending_session_count", "process_id", b"process_id", "project_count", b"project_count", "quarantined_event_count", b"quarantined_event_count", "redacted_secret_count", b"redacted_secret_count", "rejected_event_count", b"rejected_event_count", "sidecar_version", b"sidecar_version", "start_time", b"start_time"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["index", b"index", "start_time", b"start_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["data_dir", b"data_dir", "dropped_event_count", b"dropped_event_count", "event_count", b"event_count", "files", b"files", "index", b"index", "learning_stop_reason", b"learning_stop_reason", "memory_count", b"memory_count", "newest_wire", b"newest_wire", "oldest_wire", b"oldest_wire", "open_session_count", b"open_session_count", "pending_session_count", b"pending_session_count", "process_id", b"process_id", "processes", b"processes", "project_count", b"project_count", "quarantined_event_count", b"quarantined_event_count", "redacted_secret_count", b"redacted_secret_count", "rejected_event_count", b"rejected_event_count", "sessions", b"sessions", "sidecar_version", b"sidecar_version", "start_time", b"start_time"]) -> None: ...
 
 global___StatusResponse = StatusResponse
+
+@typing.final
+class ProcessStatus(google.protobuf.message.Message):
+    """One process of the sidecar's family."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    PROCESS_ID_FIELD_NUMBER: builtins.int
+    RESIDENT_BYTES_FIELD_NUMBER: builtins.int
+    RESTART_COUNT_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    process_id: builtins.int
+    resident_bytes: builtins.int
+    restart_count: builtins.int
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        process_id: builtins.int = ...,
+        resident_bytes: builtins.int = ...,
+        restart_count: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "process_id", b"process_id", "resident_bytes", b"resident_bytes", "restart_count", b"restart_count"]) -> None: ...
+
+global___ProcessStatus = ProcessStatus
+
+@typing.final
+class FileStatus(google.protobuf.message.Message):
+    """One file or directory of the data directory."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    SIZE_BYTES_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    size_bytes: builtins.int
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        size_bytes: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "size_bytes", b"size_bytes"]) -> None: ...
+
+global___FileStatus = FileStatus
+
+@typing.final
+class IndexStatus(google.protobuf.message.Message):
+    """How far the index follows the record."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    READY_FIELD_NUMBER: builtins.int
+    APPLIED_SEQ_FIELD_NUMBER: builtins.int
+    LAST_SEQ_FIELD_NUMBER: builtins.int
+    REBUILD_COUNT_FIELD_NUMBER: builtins.int
+    MODEL_FIELD_NUMBER: builtins.int
+    ready: builtins.bool
+    applied_seq: builtins.int
+    last_seq: builtins.int
+    rebuild_count: builtins.int
+    model: builtins.str
+    """Empty without an embedding model."""
+    def __init__(
+        self,
+        *,
+        ready: builtins.bool = ...,
+        applied_seq: builtins.int = ...,
+        last_seq: builtins.int = ...,
+        rebuild_count: builtins.int = ...,
+        model: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["applied_seq", b"applied_seq", "last_seq", b"last_seq", "model", b"model", "ready", b"ready", "rebuild_count", b"rebuild_count"]) -> None: ...
+
+global___IndexStatus = IndexStatus
+
+@typing.final
+class SessionStatus(google.protobuf.message.Message):
+    """One session in use."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: builtins.int
+    PROJECT_ID_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
+    EVENT_COUNT_FIELD_NUMBER: builtins.int
+    MISSING_COUNT_FIELD_NUMBER: builtins.int
+    DROPPED_COUNT_FIELD_NUMBER: builtins.int
+    QUEUED_COUNT_FIELD_NUMBER: builtins.int
+    BREAKER_OPEN_FIELD_NUMBER: builtins.int
+    LAST_SEEN_TIME_FIELD_NUMBER: builtins.int
+    session_id: builtins.str
+    project_id: builtins.str
+    state: builtins.str
+    event_count: builtins.int
+    missing_count: builtins.int
+    dropped_count: builtins.int
+    queued_count: builtins.int
+    breaker_open: builtins.bool
+    @property
+    def last_seen_time(self) -> google.protobuf.timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        session_id: builtins.str = ...,
+        project_id: builtins.str = ...,
+        state: builtins.str = ...,
+        event_count: builtins.int = ...,
+        missing_count: builtins.int = ...,
+        dropped_count: builtins.int = ...,
+        queued_count: builtins.int = ...,
+        breaker_open: builtins.bool = ...,
+        last_seen_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["last_seen_time", b"last_seen_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["breaker_open", b"breaker_open", "dropped_count", b"dropped_count", "event_count", b"event_count", "last_seen_time", b"last_seen_time", "missing_count", b"missing_count", "project_id", b"project_id", "queued_count", b"queued_count", "session_id", b"session_id", "state", b"state"]) -> None: ...
+
+global___SessionStatus = SessionStatus
