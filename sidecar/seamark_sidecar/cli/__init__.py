@@ -6,15 +6,14 @@ import importlib.util
 import sys
 from typing import NoReturn
 
-__all__ = ["main"]
+from seamark.spawn import SIDECAR_PACKAGES
 
-# Import names that come with the extra `[sidecar]`.
-_EXTRA = ("click", "grpc_health", "rich", "structlog")
+__all__ = ["main"]
 
 
 def main() -> NoReturn:
     """Runs the command line of this process and leaves with its exit code."""
-    missing = [name for name in _EXTRA if importlib.util.find_spec(name) is None]
+    missing = [name for name in SIDECAR_PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         sys.stderr.write(
             f"seamark: {', '.join(missing)} cannot be imported because only the SDK is installed; "

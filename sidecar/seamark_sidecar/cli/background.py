@@ -40,7 +40,10 @@ def start(settings: Settings) -> Started:
     with os.fdopen(_open_log(log), "ab") as stream:
         before = os.fstat(stream.fileno()).st_size
         child = subprocess.Popen(
-            [sys.executable, "-I", "-m", "seamark_sidecar", "up"],
+            [
+                *(sys.executable, "-I", "-m", "seamark_sidecar"),
+                *("up", "--idle-exit", str(settings.idle_exit)),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,

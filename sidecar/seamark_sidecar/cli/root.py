@@ -17,6 +17,7 @@ from seamark_sidecar.cli.down import down
 from seamark_sidecar.cli.explain import explain
 from seamark_sidecar.cli.failure import CommandFailed, reason_of
 from seamark_sidecar.cli.memories import memories
+from seamark_sidecar.cli.models import models
 from seamark_sidecar.cli.output import show_json
 from seamark_sidecar.cli.remember import remember
 from seamark_sidecar.cli.search import search
@@ -57,7 +58,7 @@ def seamark(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (up, down, status, demo, search, remember, memories, explain):
+for command in (up, down, status, demo, search, remember, memories, explain, models):
     seamark.add_command(command)
 
 

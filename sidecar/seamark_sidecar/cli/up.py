@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 
 import click
 
@@ -13,11 +14,21 @@ from seamark_sidecar.cli.output import show
 from seamark_sidecar.cli.terminal import discard_stdout
 from seamark_sidecar.settings import Settings
 
+LONGEST_IDLE = 1_000_000_000
+
 
 @click.command()
 @click.option("--detach", "-d", is_flag=True, help="Start it in the background.")
+@click.option(
+    "--idle-exit",
+    metavar="SECONDS",
+    type=click.FloatRange(0, LONGEST_IDLE),
+    default=0,
+    help="End it when nobody asks for that long.  [default: never]",
+)
+@click.option("--launched", is_flag=True, hidden=True, help="An SDK starts it, no person.")
 @json_option
-def up(detach: bool, as_json: bool) -> None:
+def up(detach: bool, idle_exit: float, launched: bool, as_json: bool) -> None:
     """Start the sidecar that keeps your agents' memories.
 
     It serves all your projects, listens on a socket that only you can open, and runs until it is
@@ -27,7 +38,7 @@ def up(detach: bool, as_json: bool) -> None:
     Example:
       seamark up --detach
     """
-    settings = Settings.from_env(os.environ)
+    settings = replace(Settings.from_env(os.environ), idle_exit=float(idle_exit), launched=launched)
     if detach:
         _say(start(settings), settings, stop="seamark down", as_json=as_json)
         return
@@ -35,6 +46,8 @@ def up(detach: bool, as_json: bool) -> None:
     from seamark_sidecar.app import serve
 
     def ready() -> None:
+        if launched:  # Nobody reads it.
+            return
         try:
             _say(Started(pid=os.getpid()), settings, stop="Ctrl-C", as_json=as_json)
         except OSError:

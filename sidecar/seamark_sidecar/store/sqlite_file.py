@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from seamark_sidecar.model.errors import StorageUnwritable
+from seamark_sidecar.store.fault_points import fault_point
 from seamark_sidecar.store.sqlite_faults import primary_code, storage_fault
 from seamark_sidecar.store.sqlite_opening import Synchronous, open_database
 
@@ -153,7 +154,9 @@ class SqliteFile:
             connection.execute("BEGIN IMMEDIATE")
             for job in jobs:
                 outcomes.append(self._write(connection, job))
+            fault_point(f"{self.path.name}.before_commit")
             connection.execute("COMMIT")
+            fault_point(f"{self.path.name}.after_commit")
         except (sqlite3.Error, _TransactionEnded) as error:
             with suppress(sqlite3.Error):
                 connection.rollback()

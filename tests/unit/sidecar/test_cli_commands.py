@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import click
 import pytest
 
+from seamark.spawn import SIDECAR_PACKAGES
 from seamark_sidecar.cli.root import run, seamark
 
 ROOT = Path(__file__).parents[3]
@@ -32,6 +33,7 @@ def test_these_are_the_commands():
         "down",
         "explain",
         "memories",
+    "models",
         "remember",
         "search",
         "status",
@@ -206,7 +208,7 @@ def test_with_the_sdk_alone_the_command_names_the_extra(bare_python):
 @pytest.fixture
 def with_command(bare_python):
     """The same, with what the extra `[sidecar]` brings."""
-    for name in ("click", "rich", "pygments", "markdown_it", "mdurl", "structlog", "grpc_health"):
+    for name in (*SIDECAR_PACKAGES, "pygments", "markdown_it", "mdurl"):
         bare_python.link(name)
     return bare_python
 
