@@ -100,10 +100,13 @@ def _make_private(path: Path, descriptor: int) -> None:
 class InstanceLock:
     """Held while a sidecar runs; as a context manager. The file of a dead one is simply taken."""
 
-    def __init__(self, data_dir: Path, *, address: str, version: str) -> None:
+    def __init__(
+        self, data_dir: Path, *, address: str, version: str, launched: bool = False
+    ) -> None:
         self._data_dir = data_dir
         self._address = address
         self._version = version
+        self._launched = launched
         self._descriptor = -1
 
     def __enter__(self) -> InstanceLock:
@@ -146,6 +149,7 @@ class InstanceLock:
             "address": self._address,
             "version": self._version,
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "launched": self._launched,
         }
         os.fchmod(descriptor, 0o600)
         os.ftruncate(descriptor, 0)

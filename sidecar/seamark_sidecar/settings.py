@@ -14,6 +14,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 # Beyond these a value is a slip of the finger, and arithmetic on dates would overflow.
 _MOST_SECONDS = 1e9
 _MOST_DAYS = 36_500
+_MOST_MB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,12 @@ class Settings:
     validation_timeout: float = 86_400.0
     # Days that events are kept when their session's gate never closes.
     journal_days: float = 7.0
+    # Bytes; a worker that takes more is started anew.
+    worker_memory: int = 1 << 30
+    # Seconds without a call after which the sidecar ends; 0 means never.
+    idle_exit: float = 0.0
+    # An SDK started it, no person; a newer SDK may replace it.
+    launched: bool = False
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
@@ -51,6 +58,7 @@ class Settings:
                 environ, "SEAMARK_VALIDATION_TIMEOUT_S", 86_400, _MOST_SECONDS
             ),
             journal_days=_amount(environ, "SEAMARK_JOURNAL_DAYS", 7, _MOST_DAYS),
+            worker_memory=int(_amount(environ, "SEAMARK_WORKER_MB", 1024, _MOST_MB)) << 20,
         )
 
 

@@ -1,4 +1,4 @@
-"""What every call passes on its way in and out: the wire version, and errors as statuses."""
+"""What every call passes on its way in and out: wire version, decoding, errors as statuses."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from typing import Any, TypeVar
 import grpc
 import grpc.aio
 import structlog
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
 
-from seamark.codec import REASON_KEY, WIRE, WIRE_KEY
+from seamark.codec import REASON_KEY, WIRE, WIRE_KEY, cut
 from seamark.errors import UndecodableMessage
 from seamark_sidecar.api.errors import status_of
 from seamark_sidecar.model.errors import BadRequest, SidecarError, WireTooNew, WireTooOld
 
 OLDEST_WIRE = 1
 NEWEST_WIRE = WIRE
+# A status travels in headers, which have little room.
+LONGEST_MESSAGE = 1000
 
 log = structlog.get_logger("seamark.api")
 
@@ -27,6 +32,38 @@ Context = grpc.aio.ServicerContext[Any, Any]
 Handler = Callable[[Servicer, Request, Context], Awaitable[Response]]
 
 
+class _Garbled:
+    """Stands for bytes that are no request; gRPC alone would call them a fault of ours."""
+
+
+_GARBLED = _Garbled()
+
+
+def handlers(service: ServiceDescriptor, servicer: object) -> grpc.GenericRpcHandler:
+    """What a server needs to know of a servicer, with decoding that never fails."""
+    return grpc.method_handlers_generic_handler(
+        service.full_name,
+        {
+            method.name: grpc.unary_unary_rpc_method_handler(
+                getattr(servicer, method.name),
+                request_deserializer=_reader(GetMessageClass(method.input_type)),
+                response_serializer=GetMessageClass(method.output_type).SerializeToString,
+            )
+            for method in service.methods
+        },
+    )
+
+
+def _reader(kind: type[Message]) -> Callable[[bytes], Message | _Garbled]:
+    def read(raw: bytes) -> Message | _Garbled:
+        try:
+            return kind.FromString(raw)
+        except DecodeError:
+            return _GARBLED
+
+    return read
+
+
 def rpc(handler: Handler[Servicer, Request, Response]) -> Handler[Servicer, Request, Response]:
     """Checks the caller's wire version, and answers errors with a status and a reason."""
 
@@ -34,6 +71,8 @@ def rpc(handler: Handler[Servicer, Request, Response]) -> Handler[Servicer, Requ
     async def answer(self: Servicer, request: Request, context: Context) -> Response:
         try:
             check_wire(_spoken(context))
+            if request is _GARBLED:
+                raise UndecodableMessage("the request cannot be read; use the seamark SDK")
             return await handler(self, request, context)
         except (SidecarError, UndecodableMessage) as error:
             code, reason = status_of(error)
@@ -44,7 +83,7 @@ def rpc(handler: Handler[Servicer, Request, Response]) -> Handler[Servicer, Requ
             message = f"the sidecar has a fault of its own: {type(error).__name__}"
         log.info("call_refused", call=handler.__name__, reason=reason)
         context.set_trailing_metadata(((REASON_KEY, reason),))
-        await context.abort(code, message)
+        await context.abort(code, cut(message, LONGEST_MESSAGE))
         raise AssertionError("abort raises")
 
     return answer

@@ -23,9 +23,18 @@ STATUS: Mapping[type[Exception], tuple[grpc.StatusCode, str]] = MappingProxyType
     UndecodableMessage:       (grpc.StatusCode.INVALID_ARGUMENT,    "UNDECODABLE"),
     errors.StorageFull:       (grpc.StatusCode.UNAVAILABLE,         "STORAGE_FULL"),
     errors.StorageUnwritable: (grpc.StatusCode.UNAVAILABLE,         "STORAGE_UNWRITABLE"),
+    errors.DatabaseCorrupt:   (grpc.StatusCode.UNAVAILABLE,         "DATABASE_CORRUPT"),
+    errors.WorkerBusy:        (grpc.StatusCode.UNAVAILABLE,         "WORKER_BUSY"),
+    errors.WorkerGone:        (grpc.StatusCode.UNAVAILABLE,         "WORKER_GONE"),
+    errors.WorkerTooSlow:     (grpc.StatusCode.UNAVAILABLE,         "WORKER_TOO_SLOW"),
+    errors.WorkerFault:       (grpc.StatusCode.UNAVAILABLE,         "WORKER_FAULT"),
+    errors.SidecarError:      (grpc.StatusCode.FAILED_PRECONDITION, "REFUSED"),
 })  # fmt: skip
 
 
 def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
     """The status and reason of an error of ours; of anything else, that it is a fault."""
-    return STATUS.get(type(error), (grpc.StatusCode.INTERNAL, "FAULT"))
+    for kind in type(error).__mro__:
+        if kind in STATUS:
+            return STATUS[kind]
+    return grpc.StatusCode.INTERNAL, "FAULT"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
 
 from seamark import codec
 from seamark.errors import UndecodableMessage
@@ -24,17 +22,11 @@ from seamark.events import (
 from seamark.wire.v1 import events_pb2 as wire
 from seamark_sidecar.model.errors import BadRequest
 from seamark_sidecar.model.secrets import redact
-from seamark_sidecar.sessions.live import event_name
+from seamark_sidecar.sessions.quarantine import Quarantine, event_name
 
 MOST_EVENTS = 4096
-MOST_CRASHES = 2
 LONGEST_PRODUCER = 64
-
-
-class Marks(Protocol):
-    """What outlives a crash."""
-
-    def at_work_on(self, name: str) -> AbstractContextManager[None]: ...
+READ_AT_ONCE = 128 * 1024  # bytes, between which others get their turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +46,17 @@ class Tally:
     rejected: int = 0
     redacted: int = 0
     quarantined: int = 0
+    dropped: int = 0
 
 
 class Intake:
     """Reads batches. An event that took the sidecar down twice is not looked at again."""
 
-    def __init__(self, marks: Marks, suspects: Mapping[str, int]) -> None:
+    def __init__(self, quarantine: Quarantine) -> None:
         self.tally = Tally()
-        self._marks = marks
-        self._suspects = suspects
+        self._quarantine = quarantine
 
-    def read(self, batch: wire.EventBatch) -> Read:
+    async def read(self, batch: wire.EventBatch) -> Read:
         """The events of a batch; a bad one is left out and counted, the others go on."""
         if not 1 <= len(batch.producer_id) <= LONGEST_PRODUCER and batch.events:
             raise BadRequest(f"a producer id has 1 to {LONGEST_PRODUCER} characters")
@@ -72,19 +64,23 @@ class Intake:
             raise BadRequest(f"a batch has at most {MOST_EVENTS} events")
         events: list[Event] = []
         reason = ""
+        size = 0
         for message in batch.events:
+            size += message.ByteSize()
+            if size > READ_AT_ONCE:
+                size = 0
+                await asyncio.sleep(0)
             name = event_name(batch.session_id, batch.producer_id, message.sequence)
-            if self._suspects and self._suspects.get(name, 0) >= MOST_CRASHES:
+            if self._quarantine.holds(name):
                 self.tally.quarantined += 1
                 reason = "QUARANTINED"
                 continue
-            with self._marks.at_work_on(name):
+            with self._quarantine.at_work_on(name):
                 try:
                     events.append(self._redacted(codec.event_from_wire(batch.producer_id, message)))
                 except UndecodableMessage:
                     reason = reason or "UNDECODABLE"
         rejected = len(batch.events) - len(events)
-        self.tally.events += len(events)
         self.tally.rejected += rejected
         return Read(tuple(events), rejected, reason)
 
@@ -109,7 +105,18 @@ def redact_body(body: Body | None) -> tuple[Body | None, int]:
             safe = redact(body.result)
             return dataclasses.replace(body, result=safe.text), safe.count
         case MemoryRecorded():
-            safe = redact(body.content)
-            return dataclasses.replace(body, content=safe.text), safe.count
-        case StepCompleted() | FileChanged() | None:
+            content = redact(body.content)
+            files = [redact(file) for file in body.files]
+            tags = [redact(tag) for tag in body.tags]
+            record = dataclasses.replace(
+                body,
+                content=content.text,
+                files=tuple(each.text for each in files),
+                tags=tuple(each.text for each in tags),
+            )
+            return record, sum(each.count for each in (content, *files, *tags))
+        case FileChanged():
+            safe = redact(body.path)
+            return dataclasses.replace(body, path=safe.text), safe.count
+        case StepCompleted() | None:
             return body, 0

@@ -10,7 +10,7 @@ from seamark.wire.v1 import operator_pb2 as wire
 from seamark.wire.v1 import operator_pb2_grpc
 from seamark_sidecar.api.door import Context, rpc
 from seamark_sidecar.api.ports import Library
-from seamark_sidecar.injection.injector import hit
+from seamark_sidecar.injection.injector import Finder, hit
 from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.errors import BadRequest, SecretFound, UnknownSession
 from seamark_sidecar.model.memory import Memory, MemoryType, Source, new_memory_id
@@ -22,6 +22,8 @@ from seamark_sidecar.retrieval.shelves import Shelves
 from seamark_sidecar.sessions.projects import Projects
 
 LONGEST_CONTENT = 8192
+LONGEST_TAG = 100
+LONGEST_QUERY = 4096
 DEFAULT_LIMIT = 20
 MOST_LISTED = 1000
 
@@ -30,10 +32,16 @@ class OperatorServicer(operator_pb2_grpc.OperatorServiceServicer):
     """Answers OperatorService."""
 
     def __init__(
-        self, library: Library, shelves: Shelves, projects: Projects, now: Callable[[], datetime]
+        self,
+        library: Library,
+        shelves: Shelves,
+        finder: Finder,
+        projects: Projects,
+        now: Callable[[], datetime],
     ) -> None:
         self._library = library
         self._shelves = shelves
+        self._finder = finder
         self._projects = projects
         self._now = now
 
@@ -52,8 +60,8 @@ class OperatorServicer(operator_pb2_grpc.OperatorServiceServicer):
         self, request: wire.FindMemoriesRequest, context: Context
     ) -> wire.FindMemoriesResponse:
         project, _ = await self._projects.at(request.project.path, request.project.name)
-        shelf = await self._shelves.of(project.id)
-        found = shelf.search(codec.cut(request.query, 4096), limit=_limit(request.limit))
+        query = codec.cut(request.query, LONGEST_QUERY)
+        found = await self._finder.find(project.id, query, limit=_limit(request.limit))
         return wire.FindMemoriesResponse(hits=[codec.hit_to_wire(hit(each)) for each in found])
 
     @rpc
@@ -135,10 +143,13 @@ class OperatorServicer(operator_pb2_grpc.OperatorServiceServicer):
             )
         spans = find_secrets(content)
         if spans and not request.redact:
-            places = ", ".join(f"{each.rule} at character {each.start + 1}" for each in spans)
+            places = ", ".join(f"{each.rule} at character {each.start + 1}" for each in spans[:5])
             raise SecretFound(
                 f"the text holds a secret ({places}); take it out, or store it with --redact"
             )
+        tags = tuple(codec.cut(tag, LONGEST_TAG) for tag in request.tags[: codec.MOST_NAMES])
+        if any(map(find_secrets, (*tags, *request.files))):
+            raise SecretFound("a tag or a file's name holds a secret; leave it out")
         now = self._now()
         memory = Memory(
             id=new_memory_id(),
@@ -151,7 +162,7 @@ class OperatorServicer(operator_pb2_grpc.OperatorServiceServicer):
             source=Source.USER_TAUGHT if request.interactive else Source.AGENT_EXPLICIT,
             signal=Signal.RECORDED,
             files=tuple(_inside(request.files, root)),
-            tags=tuple(codec.cut(tag, 100) for tag in request.tags[: codec.MOST_NAMES]),
+            tags=tags,
             created=now,
             accessed=now,
             pinned=request.pinned and request.interactive,

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from types import MappingProxyType
+from typing import TypeVar
 
 from seamark import __version__, codec
-from seamark.events import Event, MemoryRecorded
+from seamark.events import MemoryRecorded
+from seamark.injections import NOTHING, Injection, SessionState
 from seamark.wire.v1 import events_pb2, sidecar_pb2_grpc
 from seamark.wire.v1 import sidecar_pb2 as wire
 from seamark_sidecar.api.door import NEWEST_WIRE, OLDEST_WIRE, Context, rpc
 from seamark_sidecar.api.errors import STATUS
-from seamark_sidecar.api.intake import Intake
+from seamark_sidecar.api.intake import Intake, Read
 from seamark_sidecar.api.ports import CheckpointJournal, Record
 from seamark_sidecar.injection.injector import Injector
+from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.errors import BadRequest, SessionClosed, UnknownSession, WrongCapability
 from seamark_sidecar.model.memory import MemoryType
 from seamark_sidecar.model.secrets import redact
+from seamark_sidecar.model.session import SessionType
+from seamark_sidecar.observer.tools import project_path
+from seamark_sidecar.promotion.gates import GATES, Opens
 from seamark_sidecar.sessions.ending import Ending
 from seamark_sidecar.sessions.live import LiveSession
 from seamark_sidecar.sessions.sessions import Sessions
+
+T = TypeVar("T")
+
+LONGEST_QUERY = 4096
+MOST_COUNTED = 2**63 - 1
+# When a record becomes memory, for the agent that made it.
+WHEN: Mapping[Opens, str] = MappingProxyType({
+    Opens.ON_VALIDATION: "once this session is validated",
+    Opens.AT_END: "when this session ends",
+    Opens.NEVER: "never",
+})  # fmt: skip
 
 
 class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
@@ -45,7 +65,6 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
         self._journal = journal
         self._data_dir = data_dir
         self._started = started
-        self._dropped: dict[tuple[str, str], int] = {}
 
     @rpc
     async def Ingest(self, request: wire.IngestRequest, context: Context) -> wire.IngestResponse:
@@ -57,16 +76,14 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
         count = len(batch.events)
         try:
             live = await self._sessions.enter_open(batch.session_id, batch.capability)
-            read = self._intake.read(batch)
+            read = await self._accepted(live, batch)
         except (UnknownSession, WrongCapability) as error:
             # Counted as neither: the sender makes the session known and sends them again.
             return wire.BatchReceipt(rejected_reason=STATUS[type(error)][1])
         except (SessionClosed, BadRequest) as error:
             self._intake.tally.rejected += count
             return wire.BatchReceipt(rejected_count=count, rejected_reason=STATUS[type(error)][1])
-        await self._sessions.accept(live, read.events)
-        if batch.dropped_count:
-            self._dropped[batch.session_id, batch.producer_id] = batch.dropped_count
+        self._note_dropped(live, batch)
         return wire.BatchReceipt(
             acknowledged_count=len(read.events),
             rejected_count=read.rejected,
@@ -83,10 +100,16 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
             project_path=request.project.path,
             project_name=request.project.name,
             session_type=request.session_type,
-            role=codec.cut(request.role, codec.LONGEST_NAME),
+            role=redact(codec.cut(request.role, codec.LONGEST_NAME)).text,
             task=redact(codec.cut(request.task)).text,
         )
-        system, first_message = await live.run(lambda: self._injector.at_start(live.record))
+
+        async def welcome() -> tuple[Injection, Injection]:
+            if live.record.state is not SessionState.OPEN:
+                return NOTHING, NOTHING
+            return await self._injector.at_start(live.record)
+
+        system, first_message = await live.run(welcome)
         return wire.StartSessionResponse(
             capability=right,
             project_id=live.record.project_id,
@@ -99,41 +122,35 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
     async def PrepareStep(
         self, request: wire.PrepareStepRequest, context: Context
     ) -> wire.PrepareStepResponse:
-        live, events = await self._entered(request.events)
-
-        async def decide() -> wire.Injection:
-            live.apply(events)
+        async def choose(live: LiveSession) -> wire.PrepareStepResponse:
             shown = await self._injector.before_step(live.record, live, request.step)
-            return codec.injection_to_wire(shown)
+            return wire.PrepareStepResponse(injection=codec.injection_to_wire(shown))
 
-        return wire.PrepareStepResponse(injection=await live.run(decide))
+        return await self._decided(request.events, choose)
 
     @rpc
     async def AugmentToolResult(
         self, request: wire.AugmentToolResultRequest, context: Context
     ) -> wire.AugmentToolResultResponse:
-        live, events = await self._entered(request.events)
+        call_id = codec.cut(request.call_id, codec.LONGEST_NAME)
 
-        async def decide() -> wire.Injection:
-            live.apply(events)
-            shown = await self._injector.after_tool(
-                live.record, live, request.call_id, live.pad.step
-            )
-            return codec.injection_to_wire(shown)
+        async def choose(live: LiveSession) -> wire.AugmentToolResultResponse:
+            shown = await self._injector.after_tool(live.record, live, call_id, live.pad.step)
+            return wire.AugmentToolResultResponse(injection=codec.injection_to_wire(shown))
 
-        return wire.AugmentToolResultResponse(injection=await live.run(decide))
+        return await self._decided(request.events, choose)
 
     @rpc
     async def Search(self, request: wire.SearchRequest, context: Context) -> wire.SearchResponse:
-        live, events = await self._entered(request.events)
-
-        async def find() -> wire.SearchResponse:
-            live.apply(events)
+        async def choose(live: LiveSession) -> wire.SearchResponse:
             result = await self._injector.search(
                 live.record,
-                request.query,
-                types=request.types,
-                files=request.files,
+                codec.cut(request.query, LONGEST_QUERY),
+                types=request.types[: codec.MOST_NAMES],
+                files=[
+                    project_path(file, live.record.root) or file
+                    for file in request.files[: codec.MOST_NAMES]
+                ],
                 limit=request.limit,
                 step=live.pad.step,
             )
@@ -141,32 +158,32 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
                 hits=[codec.hit_to_wire(hit) for hit in result.hits], text=result.text
             )
 
-        return await live.run(find)
+        return await self._decided(request.events, choose)
 
     @rpc
     async def Record(self, request: wire.RecordRequest, context: Context) -> wire.RecordResponse:
-        live, events = await self._entered(request.events)
-        body = events[-1].body if events else None
-        if not isinstance(body, MemoryRecorded):
+        live = await self._entered(request.events)
+        read = await self._accepted(live, request.events)
+        record = read.events[-1] if read.events else None
+        if record is None or not isinstance(record.body, MemoryRecorded):
             raise BadRequest("the last event of a record must be the record itself")
-        await self._sessions.accept(live, events)
-        if refusal := _refusal(body):
+        if refusal := _refusal(record.body, live.record.type):
             return wire.RecordResponse(text=refusal)
         return wire.RecordResponse(
-            candidate_id=f"{live.record.id}/{events[-1].sequence}",
-            text=f"Noted as {body.type}. It becomes memory once this session is validated.",
+            candidate_id=f"{live.record.id}/{record.sequence}",
+            text=f"Noted as {record.body.type}. It becomes memory "
+            f"{WHEN[GATES[live.record.type].opens]}.",
         )
 
     @rpc
     async def Checkpoint(
         self, request: wire.CheckpointRequest, context: Context
     ) -> wire.CheckpointResponse:
-        live, events = await self._entered(request.events)
-        await self._sessions.accept(live, events)
+        live = await self._entered(request.events)
+        await self._accepted(live, request.events)
         count = live.pad.event_count
-        await self._journal.checkpoint(
-            live.record.id, codec.cut(request.label, codec.LONGEST_NAME), count, live.last_seen
-        )
+        label = redact(codec.cut(request.label, codec.LONGEST_NAME)).text
+        await self._journal.checkpoint(live.record.id, label, count, live.last_seen)
         return wire.CheckpointResponse(event_count=count)
 
     @rpc
@@ -175,10 +192,11 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
     ) -> wire.CompleteSessionResponse:
         outcome = codec.outcome_from_wire(request.outcome)
         validated = codec.validation_from_wire(request.validation)
-        live = await self._sessions.enter(request.events.session_id, request.events.capability)
-        if request.events.events:
-            live, events = await self._entered(request.events)
-            await self._sessions.accept(live, events)
+        batch = request.events
+        live = await self._sessions.enter(batch.session_id, batch.capability)
+        # An end that is told again brings its events again; they are in, or came too late.
+        with contextlib.suppress(SessionClosed):
+            await self._accepted(live, batch)
         told = await self._ending.complete(live, outcome, validated)
         return wire.CompleteSessionResponse(summary=codec.summary_to_wire(told))
 
@@ -203,7 +221,7 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
             pending_session_count=counts.pending_sessions,
             event_count=tally.events,
             rejected_event_count=tally.rejected,
-            dropped_event_count=sum(self._dropped.values()),
+            dropped_event_count=tally.dropped,
             redacted_secret_count=tally.redacted,
             quarantined_event_count=tally.quarantined,
             data_dir=self._data_dir,
@@ -213,12 +231,37 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
         status.start_time.FromDatetime(self._started)
         return status
 
-    async def _entered(self, batch: events_pb2.EventBatch) -> tuple[LiveSession, tuple[Event, ...]]:
-        live = await self._sessions.enter_open(batch.session_id, batch.capability)
-        return live, self._intake.read(batch).events
+    async def _entered(self, batch: events_pb2.EventBatch) -> LiveSession:
+        return await self._sessions.enter_open(batch.session_id, batch.capability)
+
+    async def _accepted(self, live: LiveSession, batch: events_pb2.EventBatch) -> Read:
+        """Takes the batch in for good."""
+        read = await self._intake.read(batch)
+        self._intake.tally.events += await self._sessions.accept(live, read.events)
+        return read
+
+    async def _decided(
+        self, batch: events_pb2.EventBatch, choose: Callable[[LiveSession], Awaitable[T]]
+    ) -> T:
+        """Applies the events that a question carries, then answers it; neither waits for a disk."""
+        live = await self._entered(batch)
+        read = await self._intake.read(batch)
+
+        async def decide() -> T:
+            live.require_open()
+            self._intake.tally.events += live.apply(read.events)
+            return await choose(live)
+
+        return await live.run(decide)
+
+    def _note_dropped(self, live: LiveSession, batch: events_pb2.EventBatch) -> None:
+        more = batch.dropped_count - live.dropped.get(batch.producer_id, 0)
+        if more > 0:
+            live.dropped[batch.producer_id] = batch.dropped_count
+            self._intake.tally.dropped = min(MOST_COUNTED, self._intake.tally.dropped + more)
 
 
-def _refusal(record: MemoryRecorded) -> str:
+def _refusal(record: MemoryRecorded, session_type: SessionType) -> str:
     """Why a record cannot become a memory; empty when it can."""
     if not record.content.strip():
         return "Nothing was recorded: the content is empty. Say what should be remembered."
@@ -227,4 +270,6 @@ def _refusal(record: MemoryRecorded) -> str:
             f"Nothing was recorded: {record.type[:40]!r} is not a type of memory. "
             f"Use one of {', '.join(MemoryType)}."
         )
+    if Signal.RECORDED not in GATES[session_type].signals:
+        return f"Nothing was recorded: a session of type {session_type} keeps no records."
     return ""

@@ -12,5 +12,5 @@ ALWAYS = frozenset({MemoryType.DEAD_END})
 
 
 def tokens(text: str) -> int:
-    """An estimate: a token is about four characters of English or code."""
-    return (len(text) + 3) // 4
+    """An estimate: a token is about four bytes, of English, of code and of most else."""
+    return (len(text.encode("utf-8", "replace")) + 3) // 4

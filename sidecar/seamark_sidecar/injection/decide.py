@@ -20,6 +20,9 @@ TRUSTED_ONCE = frozenset({Signal.SELF_CORRECTION})
 WARNINGS = frozenset({MemoryType.GOTCHA, MemoryType.ERROR_PATTERN, MemoryType.DEAD_END})
 FIRST_STEP = 2  # of the injections between steps; the first model call has the session's start
 MOST_AT_START = 8
+HABITS = "Files that most earlier sessions here needed:"
+# What the frame of a block leaves for its lines.
+_ROOM = budget.MOST_PER_INJECTION - budget.tokens(render.block(("",)))
 
 
 class View(Protocol):
@@ -48,6 +51,13 @@ class Ledger:
         self.shown[decision.memory_id] = decision
         self.spent += tokens
 
+    def resume(self, decision: Shown, memory: Memory | None) -> None:
+        """Takes note of a decision made before the sidecar was started again."""
+        line = render.line(memory) if memory is not None else ""
+        self.enter(decision, _cost(line) if decision.point is not Point.SEARCH else 0)
+        if decision.point is Point.PREPARE_STEP and line:
+            self.standing[decision.memory_id] = line
+
 
 def injectable(memory: Memory) -> bool:
     """Whether the system may show it unasked."""
@@ -69,29 +79,36 @@ class Decider:
     def at_start(
         self, shelf: Shelf, ledger: Ledger, *, sessions: int, habits: Sequence[str]
     ) -> tuple[Injection, Injection]:
-        """For the system prompt, and for the first user message."""
+        """For the system prompt, and for the first user message.
+
+        A session that is started again, by a client that lost its sidecar, is told the same.
+        """
+        heading = []
+        if sessions:
+            plural = "s" * (sessions != 1)
+            heading = [f"Using memory of {sessions} session{plural} on this project."]
         pinned = sorted(
             (memory for memory in shelf if memory.pinned and injectable(memory)),
             key=lambda memory: (-memory.confidence, memory.id),
         )
-        chosen = self._take(
-            ((memory, "pinned") for memory in pinned[:MOST_AT_START]),
+        again = [
+            (memory, decision)
+            for memory in pinned
+            if (decision := ledger.shown.get(memory.id)) is not None
+            and decision.point is Point.SESSION_START
+        ]
+        lines = [*heading, *(render.line(memory) for memory, _ in again)]
+        new = self._take(
+            ((memory, "pinned") for memory in pinned),
             ledger,
             Point.SESSION_START,
             step=0,
-            most=MOST_AT_START,
+            most=MOST_AT_START - len(again),
+            room=_ROOM - sum(map(_cost, lines)),
         )
-        lines = [render.line(memory) for memory, _ in chosen]
-        if sessions:
-            plural = "s" * (sessions != 1)
-            lines.insert(0, f"Using memory of {sessions} session{plural} on this project.")
-        system = self._injection(lines, (decision for _, decision in chosen))
-        named = [render.escape(path) for path in habits]
-        first = self._injection(
-            [f"Files that most earlier sessions here needed: {', '.join(named)}"] if named else [],
-            (),
-        )
-        return system, first
+        lines.extend(render.line(memory) for memory, _ in new)
+        system = self._injection(lines, (decision for _, decision in (*again, *new)))
+        return system, self._injection(_habit_lines(habits), ())
 
     def after_tool(
         self, shelf: Shelf, ledger: Ledger, view: View, *, call_id: str, step: int
@@ -120,8 +137,7 @@ class Decider:
             for memory, _ in self._take(offered, ledger, Point.PREPARE_STEP, step=step):
                 ledger.standing[memory.id] = render.line(memory)
         for number, record in enumerate(view.records[ledger.reflected :], ledger.reflected + 1):
-            text = f"[you recorded in this session] {record.content}"
-            ledger.standing[f"record:{number}"] = render.escape(text)
+            ledger.standing[f"record:{number}"] = render.own_record(record.content)
         ledger.reflected = len(view.records)
         _evict(ledger.standing)
         decisions = (ledger.shown[name] for name in ledger.standing if name in ledger.shown)
@@ -135,14 +151,14 @@ class Decider:
         *,
         step: int,
         most: int = budget.MOST_MEMORIES_PER_STEP,
+        room: int = _ROOM,
     ) -> list[tuple[Memory, Shown]]:
         """Those not shown yet that the budgets still allow, in the order offered."""
         taken: list[tuple[Memory, Shown]] = []
-        room = budget.MOST_PER_INJECTION
         for memory, reason in _unseen(offered, ledger.shown):
             if len(taken) >= most:
                 break
-            cost = budget.tokens(render.line(memory))
+            cost = _cost(render.line(memory))
             spent_out = ledger.spent + cost > budget.MOST_PER_SESSION
             if cost > room or (spent_out and memory.type not in budget.ALWAYS):
                 continue
@@ -178,8 +194,22 @@ def _unseen(
 
 def _evict(standing: dict[str, str]) -> None:
     """Lets the oldest go until the block fits."""
-    while sum(map(budget.tokens, standing.values())) > budget.MOST_PER_INJECTION:
+    while sum(map(_cost, standing.values())) > _ROOM:
         del standing[next(iter(standing))]
+
+
+def _cost(line: str) -> int:
+    return budget.tokens(f"\n- {line}")
+
+
+def _habit_lines(paths: Sequence[str]) -> list[str]:
+    """One line with as many of the files as fit."""
+    line = ""
+    for path in map(render.escape, paths):
+        longer = f"{line}, {path}" if line else f"{HABITS} {path}"
+        if _cost(longer) <= _ROOM:
+            line = longer
+    return [line] if line else []
 
 
 def habits(

@@ -12,7 +12,7 @@ from seamark_sidecar.injection.decide import Decider, Ledger, View, habits
 from seamark_sidecar.model.memory import Memory
 from seamark_sidecar.model.session import SessionRecord
 from seamark_sidecar.model.shown import Point, Shown
-from seamark_sidecar.retrieval.shelf import Found
+from seamark_sidecar.retrieval.shelf import Found, Shelf
 from seamark_sidecar.retrieval.shelves import Shelves
 
 DEFAULT_LIMIT = 8
@@ -28,6 +28,20 @@ class Account(Protocol):
     async def touched_files(self, project_id: str) -> dict[str, int]: ...
 
 
+class Finder(Protocol):
+    """What answers a search."""
+
+    async def find(
+        self,
+        project_id: str,
+        query: str,
+        *,
+        types: Sequence[str] = (),
+        files: Sequence[str] = (),
+        limit: int,
+    ) -> list[Found]: ...
+
+
 class Injector:
     """The four injection points and the search, for any session."""
 
@@ -36,9 +50,12 @@ class Injector:
         shelves: Shelves,
         account: Account,
         now: Callable[[], datetime],
+        *,
+        finder: Finder | None = None,
         decider: Decider | None = None,
     ) -> None:
         self._shelves = shelves
+        self._finder = finder or shelves
         self._account = account
         self._now = now
         self._decider = decider or Decider()
@@ -47,7 +64,7 @@ class Injector:
     async def at_start(self, session: SessionRecord) -> tuple[Injection, Injection]:
         """For the system prompt and the first user message."""
         shelf = await self._shelves.of(session.project_id)
-        ledger = await self._ledger(session.id)
+        ledger = await self._ledger(session, shelf)
         sessions = await self._account.taught_count(session.project_id)
         touched = await self._account.touched_files(session.project_id)
         before = len(ledger.shown)
@@ -60,7 +77,7 @@ class Injector:
     async def before_step(self, session: SessionRecord, view: View, step: int) -> Injection:
         """The block before a model call."""
         shelf = await self._shelves.of(session.project_id)
-        ledger = await self._ledger(session.id)
+        ledger = await self._ledger(session, shelf)
         before = len(ledger.shown)
         chosen = self._decider.before_step(shelf, ledger, view, step=step)
         self._note(session.id, ledger, before)
@@ -71,7 +88,7 @@ class Injector:
     ) -> Injection:
         """What belongs beside a tool's result."""
         shelf = await self._shelves.of(session.project_id)
-        ledger = await self._ledger(session.id)
+        ledger = await self._ledger(session, shelf)
         before = len(ledger.shown)
         chosen = self._decider.after_tool(shelf, ledger, view, call_id=call_id, step=step)
         self._note(session.id, ledger, before)
@@ -89,9 +106,13 @@ class Injector:
     ) -> SearchResult:
         """What the agent asked for; counts as shown."""
         shelf = await self._shelves.of(session.project_id)
-        ledger = await self._ledger(session.id)
-        found = shelf.search(
-            query, types=types, files=files, limit=min(limit or DEFAULT_LIMIT, MOST_HITS)
+        ledger = await self._ledger(session, shelf)
+        found = await self._finder.find(
+            session.project_id,
+            query,
+            types=types,
+            files=files,
+            limit=min(limit or DEFAULT_LIMIT, MOST_HITS),
         )
         shown_before = frozenset(ledger.shown)
         before = len(ledger.shown)
@@ -104,9 +125,9 @@ class Injector:
             text=render.search_text([each.memory for each in found], shown_before),
         )
 
-    async def used(self, session_id: str) -> tuple[Citation, ...]:
+    async def used(self, session: SessionRecord) -> tuple[Citation, ...]:
         """What a session was shown so far."""
-        ledger = await self._ledger(session_id)
+        ledger = await self._ledger(session, await self._shelves.of(session.project_id))
         return tuple(
             Citation(memory_id=each.memory_id, label=each.label, reason=each.reason)
             for each in ledger.shown.values()
@@ -116,13 +137,13 @@ class Injector:
         """Lets go of a session's ledger; the account keeps what it says."""
         self._ledgers.pop(session_id, None)
 
-    async def _ledger(self, session_id: str) -> Ledger:
-        ledger = self._ledgers.get(session_id)
+    async def _ledger(self, session: SessionRecord, shelf: Shelf) -> Ledger:
+        ledger = self._ledgers.get(session.id)
         if ledger is None:
             ledger = Ledger()
-            for each in await self._account.shown(session_id):
-                ledger.enter(each, 0)
-            ledger = self._ledgers.setdefault(session_id, ledger)
+            for each in await self._account.shown(session.id):
+                ledger.resume(each, shelf.get(each.memory_id))
+            ledger = self._ledgers.setdefault(session.id, ledger)
         return ledger
 
     def _note(self, session_id: str, ledger: Ledger, before: int) -> None:

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from seamark.events import (
+    Body,
     Event,
     FileChanged,
     MemoryRecorded,
     Outcome,
     StepCompleted,
+    TextProduced,
     ToolCalled,
     ToolReturned,
+    UserSaid,
 )
 from seamark_sidecar.model.candidate import Candidate
+from seamark_sidecar.model.memory import MemoryType
 from seamark_sidecar.observer.moment import Detector, Moment
 from seamark_sidecar.observer.signals import DETECTORS
 from seamark_sidecar.observer.tools import Action, ToolUse, project_path, understand
 
 IN_SIGHT_STEPS = 5
+# Bounds for sessions that never end, or never complete a step.
+MOST_IN_SIGHT = 50
 MOST_CALLS = 20_000
+MOST_RECORDS = 200
+MOST_EARLY = 100
 _CHANGES = (Action.EDIT, Action.WRITE)
 
 
@@ -46,6 +54,8 @@ class Scratchpad:
     _seen: dict[str, set[int]] = field(default_factory=dict)
     _calls: dict[str, ToolUse] = field(default_factory=dict)
     _returned: set[str] = field(default_factory=set)
+    # Results that came before their calls.
+    _early: dict[str, ToolReturned] = field(default_factory=dict)
     _detectors: tuple[Detector, ...] = field(
         default_factory=lambda: tuple(make() for make in DETECTORS)
     )
@@ -56,8 +66,7 @@ class Scratchpad:
         if event.sequence in seen:
             return False
         seen.add(event.sequence)
-        moment = self._moment(event)
-        if moment is not None:
+        for moment in self._moments(event.body):
             for detector in self._detectors:
                 detector.see(moment)
         return True
@@ -82,44 +91,52 @@ class Scratchpad:
         recent = itertools.takewhile(
             lambda item: item[1].last_step >= oldest, reversed(self.files.items())
         )
-        return tuple(path for path, _ in recent)
+        return tuple(path for path, _ in itertools.islice(recent, MOST_IN_SIGHT))
 
     def candidates(self) -> list[Candidate]:
         """What the session proposes to remember, in the order of the detectors."""
         return [found for detector in self._detectors for found in detector.candidates()]
 
-    def accesses(self) -> Mapping[str, FileAccess]:
-        """How each file was touched."""
-        return self.files
-
-    def _moment(self, event: Event) -> Moment | None:
-        body = event.body
-        use: ToolUse | None = None
+    def _moments(self, body: Body | None) -> Iterator[Moment]:
         match body:
             case ToolCalled():
                 # A resumed call runs again under the same id and counts once.
                 if body.call_id in self._calls or len(self._calls) >= MOST_CALLS:
-                    return None
+                    return
                 use = understand(body.call_id, body.tool, body.arguments_json, self.root)
                 self._calls[body.call_id] = use
+                yield self._moment(body, use)
+                if body.call_id in self._early:
+                    yield from self._moments(self._early.pop(body.call_id))
             case ToolReturned():
-                use = self._calls.get(body.call_id)
-                if use is None or body.call_id in self._returned:
-                    return None
+                called = self._calls.get(body.call_id)
+                if called is None and len(self._early) < MOST_EARLY:
+                    self._early.setdefault(body.call_id, body)
+                if called is None or body.call_id in self._returned:
+                    return
                 self._returned.add(body.call_id)
                 if body.outcome is Outcome.OK:
-                    self._touch(use)
+                    self._touch(called)
+                yield self._moment(body, called)
             case StepCompleted():
                 self.step += 1
+                yield self._moment(body)
             case FileChanged():
                 path = project_path(body.path, self.root)
                 if path is not None:
                     self._note(path, edited=True)
+                yield self._moment(body)
             case MemoryRecorded():
-                body = self._at_home(body)
-                self.records.append(body)
+                record = self._at_home(body)
+                if _is_usable(record) and len(self.records) < MOST_RECORDS:
+                    self.records.append(record)
+                    yield self._moment(record)
+            case UserSaid() | TextProduced():
+                yield self._moment(body)
             case None:
-                return None
+                return
+
+    def _moment(self, body: Body, use: ToolUse | None = None) -> Moment:
         return Moment(
             step=self.step,
             body=body,
@@ -151,3 +168,7 @@ class Scratchpad:
         return MemoryRecorded(
             type=record.type, content=record.content, files=files, tags=record.tags
         )
+
+
+def _is_usable(record: MemoryRecorded) -> bool:
+    return bool(record.content.strip()) and MemoryType.named(record.type) is not None

@@ -63,7 +63,12 @@ ACTIONS: Mapping[str, Action] = MappingProxyType({
 PATH_KEYS = ("path", "file_path", "filename", "file", "target_file", "relative_path")
 COMMAND_KEYS = ("command", "cmd", "commands")
 
+LONGEST_PATH = 512
+LONGEST_COMMAND = 2000
+
 _SEPARATORS = re.compile(r"[-.\s]+")
+# A key with a text as its value, in arguments too long to have arrived whole.
+_PAIR = re.compile(r'"(\w{1,40})"\s{0,8}:\s{0,8}("(?:[^"\\]|\\.){0,2000}+")')
 
 
 def understand(call_id: str, tool: str, arguments_json: str, root: str) -> ToolUse:
@@ -75,19 +80,21 @@ def understand(call_id: str, tool: str, arguments_json: str, root: str) -> ToolU
         tool=tool,
         action=action,
         files=tuple(_files(arguments, root)) if action is not Action.RUN else (),
-        command=next(_texts(arguments, COMMAND_KEYS), "") if action is Action.RUN else "",
+        command=next(_texts(arguments, COMMAND_KEYS), "")[:LONGEST_COMMAND]
+        if action is Action.RUN
+        else "",
     )
 
 
 def project_path(path: str, root: str) -> str | None:
     """The path relative to the project; None when it lies outside."""
     text = path.strip().replace("\\", "/")
-    if not text or "\0" in text or "\n" in text:
+    if not text or len(text) > LONGEST_PATH or not text.isprintable() or text.startswith("~"):
         return None
     if posixpath.isabs(text):
-        if not root:
+        if not posixpath.isabs(root):
             return None
-        text = posixpath.relpath(posixpath.normpath(text), root)
+        text = posixpath.relpath(text, root)
     text = posixpath.normpath(text)
     if text in {".", ".."} or text.startswith("../"):
         return None
@@ -97,9 +104,21 @@ def project_path(path: str, root: str) -> str | None:
 def _arguments(arguments_json: str) -> Mapping[str, object]:
     try:
         parsed = json.loads(arguments_json)
+        return parsed if isinstance(parsed, dict) else {}
     except (ValueError, RecursionError):
-        return {}
-    return parsed if isinstance(parsed, dict) else {}
+        return _readable(arguments_json)
+
+
+def _readable(arguments_json: str) -> Mapping[str, object]:
+    """What can be read of arguments that were cut, such as the path of a large file written."""
+    pairs: dict[str, object] = {}
+    for key, value in _PAIR.findall(arguments_json):
+        if key in PATH_KEYS or key in COMMAND_KEYS:
+            try:
+                pairs.setdefault(key, json.loads(value))
+            except ValueError:
+                continue
+    return pairs
 
 
 def _files(arguments: Mapping[str, object], root: str) -> Iterator[str]:

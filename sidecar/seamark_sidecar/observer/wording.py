@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-_WORD = re.compile(r"[a-z0-9_]+")
+_WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 
 
@@ -24,5 +24,5 @@ def sentences(text: str) -> list[str]:
 
 def finding_key(kind: str, text: str) -> str:
     """A name that the same words give in any session, whatever their case and punctuation."""
-    words = " ".join(_WORD.findall(text.lower()))
-    return f"{kind}:{hashlib.sha256(words.encode()).hexdigest()[:16]}"
+    words = " ".join(_WORD.findall(text.lower())) or text
+    return f"{kind}:{hashlib.sha256(words.encode('utf-8', 'replace')).hexdigest()[:16]}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from seamark_sidecar.model.candidate import Candidate, Fate, Verdict
 from seamark_sidecar.model.memory import Memory
@@ -12,7 +13,7 @@ from seamark_sidecar.promotion.taxonomy import WORTH
 
 # Share of common words above which two texts say the same.
 ALIKE = 0.88
-_WORD = re.compile(r"[a-z0-9_]+")
+_WORD = re.compile(r"\w+")
 
 
 def of_the_gate(candidate: Candidate, gate: Gate) -> Verdict | None:
@@ -66,12 +67,15 @@ def within_cap(candidate: Candidate, promoted: int, gate: Gate) -> Verdict | Non
     )
 
 
-def _words(text: str) -> Mapping[str, None]:
-    return dict.fromkeys(_WORD.findall(text.lower()))
+@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
 
 
-def _overlap(left: Mapping[str, None], right: Mapping[str, None]) -> float:
-    if not left or not right:
+def _overlap(left: frozenset[str], right: frozenset[str]) -> float:
+    fewer, more = sorted((len(left), len(right)))
+    # Most pairs differ so much in size that their words need not be compared.
+    if fewer <= ALIKE * more:
         return 0.0
-    common = len(left.keys() & right.keys())
-    return common / len(left.keys() | right.keys())
+    common = len(left & right)
+    return common / (fewer + more - common)

@@ -44,8 +44,18 @@ GATES: Mapping[SessionType, Gate] = MappingProxyType({
     SessionType.TERMINAL:      Gate(Opens.AT_END,         3, True,  _ERRORS),
     SessionType.CHANGELOG:     Gate(Opens.NEVER,          0, False, frozenset()),
     SessionType.SPEC_CREATION: Gate(Opens.ON_VALIDATION,  3, False, _RECORDED),
-    SessionType.PR_REVIEW:     Gate(Opens.ON_VALIDATION,  8, False, _ALL),
+    SessionType.PR_REVIEW:     Gate(Opens.AT_END,         8, False, _ALL),
 })  # fmt: skip
+
+# What is said of a session that an open gate let through.
+PASSED: Mapping[Opens, str] = MappingProxyType({
+    Opens.ON_VALIDATION: "was validated",
+    Opens.AT_END: "came to its end",
+    Opens.NEVER: "was let through",
+})  # fmt: skip
+
+# Nobody ends them but silence.
+END_BY_SILENCE = frozenset({SessionType.TERMINAL})
 
 
 class Passage(Enum):

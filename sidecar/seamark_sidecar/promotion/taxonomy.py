@@ -37,3 +37,11 @@ REINFORCEMENT = 0.3
 def confidence_after(current: float) -> float:
     """The confidence of a memory that one more independent session found."""
     return min(HIGHEST_CONFIDENCE, current + (HIGHEST_CONFIDENCE - current) * REINFORCEMENT)
+
+
+def confidence_of(signal: Signal, sessions: int) -> float:
+    """The confidence of a new memory that this many independent sessions found."""
+    confidence = WORTH[signal].confidence
+    for _ in range(sessions - WORTH[signal].sessions):
+        confidence = confidence_after(confidence)
+    return confidence

@@ -58,12 +58,13 @@ class Shelf:
         self, query: str, *, types: Sequence[str] = (), files: Sequence[str] = (), limit: int = 8
     ) -> list[Found]:
         """Memories that share words with the query, best first."""
+        wanted_types, wanted_files = frozenset(types), frozenset(files)
         found: list[Found] = []
         for name, score in self._words.search(query):
             memory = self._memories[name]
-            if types and memory.type not in types:
+            if wanted_types and memory.type not in wanted_types:
                 continue
-            if files and not set(files) & set(memory.files):
+            if wanted_files and wanted_files.isdisjoint(memory.files):
                 continue
             found.append(Found(memory, score * memory.confidence))
         found.sort(key=lambda each: (-each.score, each.memory.id))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from seamark_sidecar.model.memory import Memory
-from seamark_sidecar.retrieval.shelf import Shelf
+from seamark_sidecar.retrieval.shelf import Found, Shelf
 
 
 class Memories(Protocol):
@@ -19,8 +19,9 @@ class Memories(Protocol):
 class Shelves:
     """One shelf for each project that was asked for."""
 
-    def __init__(self, memories: Memories) -> None:
+    def __init__(self, memories: Memories, *, on_change: Callable[[], None] = lambda: None) -> None:
         self._memories = memories
+        self._on_change = on_change
         self._shelves: dict[str, Shelf] = {}
         self._filling = asyncio.Lock()
 
@@ -38,3 +39,17 @@ class Shelves:
         """Makes stored memories findable."""
         for memory in memories:
             (await self.of(memory.project_id)).put(memory)
+        self._on_change()
+
+    async def find(
+        self,
+        project_id: str,
+        query: str,
+        *,
+        types: Sequence[str] = (),
+        files: Sequence[str] = (),
+        limit: int,
+    ) -> list[Found]:
+        """Memories that share words with the query, best first."""
+        shelf = await self.of(project_id)
+        return shelf.search(query, types=types, files=files, limit=limit)

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
+
+import structlog
 
 from seamark.events import Event, MemoryRecorded
+from seamark.injections import SessionState
 from seamark_sidecar.model.errors import SessionClosed
 from seamark_sidecar.model.session import SessionRecord
 from seamark_sidecar.observer.scratchpad import Scratchpad
+from seamark_sidecar.sessions.lane import Lane
+from seamark_sidecar.sessions.quarantine import Quarantine, event_name
+
+log = structlog.get_logger("seamark.sessions")
 
 T = TypeVar("T")
-
-
-class Marks(Protocol):
-    """What outlives a crash and says which event was being looked at."""
-
-    def at_work_on(self, name: str) -> AbstractContextManager[None]: ...
-
-
-def event_name(session_id: str, producer_id: str, sequence: int) -> str:
-    """The name of an event in one word."""
-    return f"{session_id}/{producer_id}/{sequence}"
 
 
 class LiveSession:
     """Handlers hand their work to the session's task, which does one piece after the other."""
 
-    def __init__(self, record: SessionRecord, marks: Marks, now: datetime) -> None:
+    def __init__(self, record: SessionRecord, quarantine: Quarantine, last_seen: datetime) -> None:
         self.record = record
-        self.last_seen = now
-        self._marks = marks
+        self.last_seen = last_seen
+        # Events that each producer says it had to drop.
+        self.dropped: dict[str, int] = {}
+        self._quarantine = quarantine
         self._pad = Scratchpad(root=record.root)
-        self._queue: asyncio.Queue[tuple[Callable[[], Any], asyncio.Future[Any]]] = asyncio.Queue()
-        self._task = asyncio.create_task(self._work(), name=f"session {record.id}")
+        self._state = Lane(f"session {record.id}")
+        # Apart, so that deciding what to show never waits for a disk.
+        self._commits = Lane(f"commits of session {record.id}")
 
     @property
     def pad(self) -> Scratchpad:
@@ -56,13 +53,25 @@ class LiveSession:
         use = self._pad.use(call_id)
         return use.files if use is not None else ()
 
+    # What the session's own task does.
+
+    def require_open(self) -> None:
+        """Raises when the session has ended."""
+        if self.record.state is not SessionState.OPEN:
+            raise SessionClosed("the session has ended; start a new one")
+
     def apply(self, events: Iterable[Event]) -> int:
         """Takes events in; returns how many were new. Only on the session's own task."""
         new = 0
         for event in events:
             name = event_name(self.record.id, event.producer_id, event.sequence)
-            with self._marks.at_work_on(name):
-                new += self._pad.apply(event)
+            if self._quarantine.holds(name):
+                continue
+            with self._quarantine.at_work_on(name):
+                try:
+                    new += self._pad.apply(event)
+                except Exception as error:  # noqa: BLE001 - one odd event must not stop a session
+                    log.error("event_not_understood", event_name=name, error=type(error).__name__)
         return new
 
     async def take(self, events: Sequence[Event]) -> int:
@@ -75,27 +84,13 @@ class LiveSession:
 
     async def run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Does the work on the session's task, after all that was handed in before."""
-        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((work, done))
-        return await done
+        return await self._state.run(work)
 
-    async def stop(self) -> None:
-        """Ends the task; what is still queued is not done, and its askers are told so."""
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-        while not self._queue.empty():
-            _, done = self._queue.get_nowait()
-            if not done.done():
-                done.set_exception(SessionClosed("the session has ended; start a new one"))
+    async def commit(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Does work that changes what is stored, in the order it was handed in."""
+        return await self._commits.run(work)
 
-    async def _work(self) -> None:
-        while True:
-            work, done = await self._queue.get()
-            try:
-                value = await work()
-            except Exception as error:  # noqa: BLE001 - it belongs to whoever asked for the work
-                if not done.cancelled():
-                    done.set_exception(error)
-            else:
-                if not done.cancelled():
-                    done.set_result(value)
+    async def settled(self) -> None:
+        """Waits until all that was handed in is done."""
+        await self._commits.settled()
+        await self._state.settled()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
@@ -11,17 +13,18 @@ from seamark.events import Event
 from seamark.injections import SessionState
 from seamark_sidecar.model.errors import (
     BadRequest,
-    SessionClosed,
     SessionOwned,
     UnknownSession,
     WrongCapability,
 )
 from seamark_sidecar.model.session import SessionRecord, SessionType
 from seamark_sidecar.sessions import capability
-from seamark_sidecar.sessions.live import LiveSession, Marks
+from seamark_sidecar.sessions.live import LiveSession
 from seamark_sidecar.sessions.projects import Projects
+from seamark_sidecar.sessions.quarantine import Quarantine
 
 LONGEST_ID = 128
+REPLAYED_AT_ONCE = 256  # events, between which others get their turn
 
 
 class SessionStore(Protocol):
@@ -34,8 +37,9 @@ class SessionStore(Protocol):
 class Journal(Protocol):
     """Where events are kept until the gate closes."""
 
-    async def append(self, session_id: str, reported: Sequence[Event]) -> None: ...
+    async def append(self, session_id: str, reported: Sequence[Event], now: datetime) -> None: ...
     async def events(self, session_id: str) -> list[Event]: ...
+    async def last_time(self, session_id: str) -> datetime | None: ...
 
 
 class Sessions:
@@ -46,16 +50,19 @@ class Sessions:
         store: SessionStore,
         journal: Journal,
         projects: Projects,
-        marks: Marks,
+        quarantine: Quarantine,
         now: Callable[[], datetime],
     ) -> None:
         self._store = store
         self._journal = journal
         self._projects = projects
-        self._marks = marks
+        self._quarantine = quarantine
         self._now = now
+        # Those that are open or pending; a closed one is read from the store when asked for.
         self._live: dict[str, LiveSession] = {}
-        self._restoring: dict[str, asyncio.Lock] = {}
+        self._opening: weakref.WeakValueDictionary[str, asyncio.Lock] = (
+            weakref.WeakValueDictionary()
+        )
 
     def __iter__(self) -> Iterator[LiveSession]:
         return iter(list(self._live.values()))
@@ -82,12 +89,12 @@ class Sessions:
             raise BadRequest(f"a claim has at least {capability.LEAST_CLAIM} bytes")
         if session_type and session_type not in set(SessionType):
             raise BadRequest(
-                f"the session type {session_type!r} is not known; "
+                f"the session type {session_type[:40]!r} is not known; "
                 f"use one of {', '.join(SessionType)}"
             )
         right = capability.derive(session_id, claim)
-        async with self._restoring.setdefault(session_id, asyncio.Lock()):
-            known = await self._restored(session_id)
+        async with self._one_at_a_time(session_id):
+            known = await self._found(session_id)
             if known is None:
                 project, root = await self._projects.at(project_path, project_name)
                 record = SessionRecord(
@@ -102,19 +109,18 @@ class Sessions:
                     started=self._now(),
                 )
                 await self._store.add_session(record)
-                known = self._live[session_id] = LiveSession(record, self._marks, self._now())
+                known = LiveSession(record, self._quarantine, self._now())
+                self._live[session_id] = known
         if not capability.opens(right, known.record.capability_hash):
             raise SessionOwned(
                 "this session was started by another client; start one with a new id"
             )
+        known.last_seen = self._now()
         return known, right
 
     async def enter(self, session_id: str, right: bytes) -> LiveSession:
         """The session, for whoever holds its capability."""
-        live = self._live.get(session_id)
-        if live is None:
-            async with self._restoring.setdefault(session_id, asyncio.Lock()):
-                live = await self._restored(session_id)
+        live = self._live.get(session_id) or await self.restore(session_id)
         if live is None:
             raise UnknownSession(f"no session {session_id[:40]!r} is known; start it first")
         if not capability.opens(right, live.record.capability_hash):
@@ -125,39 +131,52 @@ class Sessions:
     async def enter_open(self, session_id: str, right: bytes) -> LiveSession:
         """The same, for those that want to add to it."""
         live = await self.enter(session_id, right)
-        if live.record.state is not SessionState.OPEN:
-            raise SessionClosed("the session has ended; start a new one")
+        live.require_open()
         return live
 
-    async def accept(self, live: LiveSession, events: Sequence[Event]) -> None:
-        """Takes events in for good: returns when they are committed and applied."""
-        if events:
-            await self._journal.append(live.record.id, events)
-            await live.take(events)
+    async def accept(self, live: LiveSession, events: Sequence[Event]) -> int:
+        """Commits and applies events; returns how many were new."""
 
-    async def forget(self, live: LiveSession) -> None:
+        async def take_in() -> int:
+            live.require_open()
+            await self._journal.append(live.record.id, events, self._now())
+            return await live.take(events)
+
+        return await live.commit(take_in) if events else 0
+
+    async def restore(self, session_id: str) -> LiveSession | None:
+        """A stored session, brought to where its journal ends."""
+        async with self._one_at_a_time(session_id):
+            return await self._found(session_id)
+
+    def forget(self, live: LiveSession) -> None:
         """Lets go of a session whose gate has closed."""
         self._live.pop(live.record.id, None)
-        self._restoring.pop(live.record.id, None)
-        await live.stop()
 
-    async def stop(self) -> None:
-        """Lets go of all; what was acknowledged is in the journal."""
-        for live in self:
-            await live.stop()
+    async def stop(self, within: float) -> None:
+        """Waits for what is under way; what was acknowledged is in the journal."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                for live in self:
+                    await live.settled()
 
-    async def restore(self, record: SessionRecord) -> LiveSession:
-        """A stored session, brought to where its journal ends."""
-        live = self._live.get(record.id)
+    def _one_at_a_time(self, session_id: str) -> asyncio.Lock:
+        return self._opening.setdefault(session_id, asyncio.Lock())
+
+    async def _found(self, session_id: str) -> LiveSession | None:
+        live = self._live.get(session_id)
         if live is None:
-            live = LiveSession(record, self._marks, self._now())
-            reported = await self._journal.events(record.id)
-            await live.take(reported)
-            self._live[record.id] = live
+            record = await self._store.session(session_id)
+            if record is None:
+                return None
+            last_seen = await self._journal.last_time(session_id) or record.started
+            live = LiveSession(record, self._quarantine, last_seen)
+            if record.state is not SessionState.CLOSED:
+                await self._replay(live)
+                self._live[session_id] = live
         return live
 
-    async def _restored(self, session_id: str) -> LiveSession | None:
-        if session_id in self._live:
-            return self._live[session_id]
-        record = await self._store.session(session_id)
-        return await self.restore(record) if record is not None else None
+    async def _replay(self, live: LiveSession) -> None:
+        reported = await self._journal.events(live.record.id)
+        for start in range(0, len(reported), REPLAYED_AT_ONCE):
+            await live.take(reported[start : start + REPLAYED_AT_ONCE])

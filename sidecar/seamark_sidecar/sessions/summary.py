@@ -22,11 +22,14 @@ def waiting(used: Sequence[Citation], candidates: int) -> SessionSummary:
 
 def closed(used: Sequence[Citation], verdicts: Sequence[Verdict], why: str) -> SessionSummary:
     """Of a session whose gate has closed."""
-    learnt = tuple(
-        Citation(memory_id=each.memory_id, label=_label(each), reason=each.reason)
-        for each in verdicts
-        if each.fate in (Fate.PROMOTED, Fate.REINFORCED)
-    )
+    # A memory that was found more than once is learnt once.
+    learnt: dict[str, Citation] = {}
+    for each in verdicts:
+        if each.fate in (Fate.PROMOTED, Fate.REINFORCED):
+            learnt.setdefault(
+                each.memory_id,
+                Citation(memory_id=each.memory_id, label=_label(each), reason=each.reason),
+            )
     held = tuple(
         HeldBack(label=_label(each), reason=each.reason, release=each.release)
         for each in verdicts
@@ -45,7 +48,7 @@ def closed(used: Sequence[Citation], verdicts: Sequence[Verdict], why: str) -> S
     return SessionSummary(
         state=SessionState.CLOSED,
         used=tuple(used),
-        learnt=learnt,
+        learnt=tuple(learnt.values()),
         held_back=held,
         line=", ".join(parts),
     )

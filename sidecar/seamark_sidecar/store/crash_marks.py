@@ -8,20 +8,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from seamark_sidecar.store.sqlite_faults import storage_fault
+
 SLOTS = 64
-SLOT_SIZE = 192  # bytes: two ids of 64 and a range fit
+SLOT_SIZE = 1024  # bytes: the longest ids and a number fit
 
 
 class CrashMarks:
     """A small mapped file: a mark costs less than a microsecond and survives kill -9."""
 
     def __init__(self, path: Path) -> None:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            os.ftruncate(handle, SLOTS * SLOT_SIZE)
-            self._map = mmap.mmap(handle, SLOTS * SLOT_SIZE)
-        finally:
-            os.close(handle)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                _reserve(handle)
+                self._map = mmap.mmap(handle, SLOTS * SLOT_SIZE)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise storage_fault(error, path) or error from error
         self._free = list(range(SLOTS))
 
     def take_left(self) -> list[str]:
@@ -55,3 +60,11 @@ class CrashMarks:
 
     def _wipe(self, slot: int) -> None:
         self._map[slot * SLOT_SIZE : (slot + 1) * SLOT_SIZE] = b"\0" * SLOT_SIZE
+
+
+def _reserve(handle: int) -> None:
+    """Gives every page its place on the disk: a mark that finds none would end the process."""
+    size = SLOTS * SLOT_SIZE
+    while (missing := size - os.fstat(handle).st_size) > 0:
+        os.pwrite(handle, b"\0" * missing, size - missing)
+    os.ftruncate(handle, size)

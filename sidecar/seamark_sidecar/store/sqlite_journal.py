@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import structlog
+
 from seamark import codec
-from seamark.errors import UndecodableMessage
 from seamark.events import Event
 from seamark.wire.v1 import events_pb2 as events
 from seamark_sidecar.store.sqlite_file import SqliteFile
+
+log = structlog.get_logger("seamark.store")
 
 MIGRATIONS = (
     """
@@ -20,6 +23,7 @@ MIGRATIONS = (
         session_id TEXT NOT NULL,
         producer_id TEXT NOT NULL,
         sequence INTEGER NOT NULL,
+        -- When it arrived: the clocks of agents' machines decide nothing here.
         time REAL NOT NULL,
         message BLOB NOT NULL,
         UNIQUE (session_id, producer_id, sequence)
@@ -55,14 +59,14 @@ class SqliteJournal:
         """Commits what is queued."""
         return self._file.close(timeout)
 
-    async def append(self, session_id: str, reported: Sequence[Event]) -> None:
+    async def append(self, session_id: str, reported: Sequence[Event], now: datetime) -> None:
         """Returns when the events are committed; those that were there before change nothing."""
         rows = [
             (
                 session_id,
                 event.producer_id,
                 event.sequence,
-                event.time.timestamp(),
+                now.timestamp(),
                 codec.event_to_wire(
                     event.sequence, event.time.timestamp(), event.body
                 ).SerializeToString(),
@@ -82,20 +86,15 @@ class SqliteJournal:
     async def events(self, session_id: str) -> list[Event]:
         """A session's events in the order they arrived."""
 
-        def select(connection: sqlite3.Connection) -> list[tuple[str, bytes]]:
-            return connection.execute(
+        def select(connection: sqlite3.Connection) -> list[Event]:
+            rows = connection.execute(
                 "SELECT producer_id, message FROM events WHERE session_id = ? ORDER BY arrival",
                 (session_id,),
-            ).fetchall()
+            )
+            found = (_event(producer_id, message) for producer_id, message in rows)
+            return [event for event in found if event is not None]
 
-        found: list[Event] = []
-        for producer_id, message in await self._file.read(select):
-            try:
-                parsed = events.Event.FromString(message)
-                found.append(codec.event_from_wire(producer_id, parsed))
-            except (UndecodableMessage, ValueError):
-                continue
-        return found
+        return await self._file.read(select)
 
     async def checkpoint(
         self, session_id: str, label: str, event_count: int, now: datetime
@@ -116,13 +115,18 @@ class SqliteJournal:
         def delete(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM events WHERE session_id = ?", (session_id,))
             connection.execute("DELETE FROM checkpoints WHERE session_id = ?", (session_id,))
+            beginning = f"{session_id}/"
+            connection.execute(
+                "DELETE FROM suspects WHERE substr(name, 1, ?) = ?", (len(beginning), beginning)
+            )
 
         await self._file.write(delete)
 
     async def delete_before(self, time: datetime) -> int:
-        """Forgets events older than this; returns how many."""
+        """Forgets events that arrived before this; returns how many."""
 
         def delete(connection: sqlite3.Connection) -> int:
+            connection.execute("DELETE FROM checkpoints WHERE time < ?", (time.timestamp(),))
             return connection.execute(
                 "DELETE FROM events WHERE time < ?", (time.timestamp(),)
             ).rowcount
@@ -130,15 +134,18 @@ class SqliteJournal:
         return await self._file.write(delete)
 
     async def session_ids(self) -> set[str]:
-        """The sessions that have events here."""
+        """The sessions that have something here."""
 
         def select(connection: sqlite3.Connection) -> set[str]:
-            return {row[0] for row in connection.execute("SELECT DISTINCT session_id FROM events")}
+            rows = connection.execute(
+                "SELECT session_id FROM events UNION SELECT session_id FROM checkpoints"
+            )
+            return {row[0] for row in rows}
 
         return await self._file.read(select)
 
     async def last_time(self, session_id: str) -> datetime | None:
-        """When a session's last event happened."""
+        """When a session's last event arrived."""
 
         def select(connection: sqlite3.Connection) -> float | None:
             time: float | None = connection.execute(
@@ -171,10 +178,10 @@ class SqliteJournal:
 
         return await self._file.write(count)
 
-    async def clear_suspect(self, name: str) -> None:
-        """The name proved harmless."""
 
-        def delete(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM suspects WHERE name = ?", (name,))
-
-        await self._file.write(delete)
+def _event(producer_id: str, message: bytes) -> Event | None:
+    try:
+        return codec.event_from_wire(producer_id, events.Event.FromString(message))
+    except Exception as error:  # noqa: BLE001 - one damaged row must not lose the others
+        log.warning("event_unreadable", producer_id=producer_id, error=type(error).__name__)
+        return None

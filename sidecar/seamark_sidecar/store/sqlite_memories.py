@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+
+import structlog
 
 from seamark import codec
 from seamark.events import SessionOutcome
 from seamark.injections import SessionState
 from seamark.wire.v1 import sidecar_pb2 as wire
-from seamark_sidecar.injection.decide import Point, Shown
-from seamark_sidecar.model.candidate import Candidate, Fate, Signal, Verdict
+from seamark_sidecar.model.candidate import Candidate, Fate, Promotion, Signal, Verdict
 from seamark_sidecar.model.memory import Memory, MemoryType, Source
 from seamark_sidecar.model.project import Project
 from seamark_sidecar.model.session import SessionRecord, SessionType
-from seamark_sidecar.promotion.promoter import Promotion
+from seamark_sidecar.model.shown import Point, Shown
+from seamark_sidecar.model.vector import Vector
 from seamark_sidecar.store.sqlite_file import SqliteFile
+
+log = structlog.get_logger("seamark.store")
 
 MIGRATIONS = (
     """
@@ -68,6 +73,15 @@ MIGRATIONS = (
     CREATE INDEX memories_by_project ON memories (project_id);
     CREATE TABLE changes (last_seq INTEGER NOT NULL);
     INSERT INTO changes VALUES (0);
+    CREATE TABLE vectors (
+        memory_id TEXT NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+        model TEXT NOT NULL,
+        dimensions INTEGER NOT NULL,
+        pooling TEXT NOT NULL,
+        text_hash TEXT NOT NULL,
+        half_floats BLOB NOT NULL,
+        PRIMARY KEY (memory_id, model)
+    ) WITHOUT ROWID;
     CREATE TABLE sightings (
         project_id TEXT NOT NULL,
         key TEXT NOT NULL,
@@ -96,7 +110,9 @@ MIGRATIONS = (
         memory_id TEXT NOT NULL,
         PRIMARY KEY (session_id, position)
     ) WITHOUT ROWID;
+    CREATE INDEX verdicts_by_key ON verdicts (key);
     CREATE TABLE injections (
+        position INTEGER PRIMARY KEY,
         session_id TEXT NOT NULL,
         memory_id TEXT NOT NULL,
         point TEXT NOT NULL,
@@ -104,8 +120,8 @@ MIGRATIONS = (
         label TEXT NOT NULL,
         reason TEXT NOT NULL,
         time REAL NOT NULL,
-        PRIMARY KEY (session_id, memory_id, point)
-    ) WITHOUT ROWID;
+        UNIQUE (session_id, memory_id, point)
+    );
     """,
 )
 
@@ -139,17 +155,23 @@ class SqliteMemories:
     async def project(self, key: str, name: str, now: datetime) -> Project:
         """The project of this identity, made known if it is new."""
 
-        def find(connection: sqlite3.Connection) -> Project:
-            connection.execute(
-                "INSERT OR IGNORE INTO projects VALUES (?, ?, ?, ?)",
-                ("p_" + uuid.uuid4().hex[:12], key, name, now.timestamp()),
-            )
+        def find(connection: sqlite3.Connection) -> Project | None:
             row = connection.execute(
                 "SELECT id, name FROM projects WHERE key = ?", (key,)
             ).fetchone()
-            return Project(id=row[0], name=row[1])
+            return Project(id=row[0], name=row[1]) if row else None
 
-        return await self._file.write(find)
+        def add(connection: sqlite3.Connection) -> Project:
+            new = Project(id="p_" + uuid.uuid4().hex[:12], name=name)
+            connection.execute(
+                "INSERT OR IGNORE INTO projects VALUES (?, ?, ?, ?)",
+                (new.id, key, name, now.timestamp()),
+            )
+            return find(connection) or new
+
+        # A known project can be asked for also when the disk is full.
+        known = await self._file.read(find)
+        return known if known is not None else await self._file.write(add)
 
     async def projects(self) -> dict[str, Project]:
         """All projects by id."""
@@ -287,17 +309,38 @@ class SqliteMemories:
 
         return await self._file.read(select)
 
-    async def sightings(self, project_id: str, keys: Sequence[str]) -> dict[str, int]:
-        """How many earlier sessions found each key."""
+    async def sightings(self, project_id: str, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The validated sessions that found each key, oldest first."""
 
-        def select(connection: sqlite3.Connection) -> dict[str, int]:
+        def select(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
             return {
-                key: connection.execute(
-                    "SELECT count(*) FROM sightings WHERE project_id = ? AND key = ?",
-                    (project_id, key),
-                ).fetchone()[0]
+                key: tuple(
+                    session_id
+                    for (session_id,) in connection.execute(
+                        "SELECT session_id FROM sightings JOIN sessions ON id = session_id "
+                        "WHERE sightings.project_id = ? AND key = ? ORDER BY start_time, id",
+                        (project_id, key),
+                    )
+                )
                 for key in keys
             }
+
+        return await self._file.read(select)
+
+    async def learnt(self, project_id: str, keys: Sequence[str]) -> dict[str, str]:
+        """The memory that was made of each key, for those that became one."""
+
+        def select(connection: sqlite3.Connection) -> dict[str, str]:
+            found = {}
+            for key in keys:
+                row = connection.execute(
+                    "SELECT memory_id FROM verdicts JOIN memories ON memories.id = memory_id "
+                    "WHERE key = ? AND project_id = ? ORDER BY create_time LIMIT 1",
+                    (key, project_id),
+                ).fetchone()
+                if row is not None:
+                    found[key] = row[0]
+            return found
 
         return await self._file.read(select)
 
@@ -319,6 +362,73 @@ class SqliteMemories:
             "WHERE project_id = ? ORDER BY create_time DESC, id LIMIT ?", (project_id, limit)
         )
 
+    # For the index, which follows by `seq`.
+
+    async def changes(self, after: int, limit: int) -> list[Memory]:
+        """Memories changed after this `seq`, in its order."""
+        return await self._select("WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
+
+    async def last_seq(self) -> int:
+        """Of the newest change."""
+        return await self._number("SELECT last_seq FROM changes")
+
+    async def memory_count(self) -> int:
+        """All memories."""
+        return await self._number("SELECT count(*) FROM memories")
+
+    async def random_seqs(self, limit: int) -> dict[str, int]:
+        """Some memories with their `seq`."""
+
+        def select(connection: sqlite3.Connection) -> dict[str, int]:
+            return dict(
+                connection.execute(
+                    "SELECT id, seq FROM memories ORDER BY random() LIMIT ?", (limit,)
+                )
+            )
+
+        return await self._file.read(select)
+
+    async def vectors(self, memory_ids: Sequence[str], model: str) -> dict[str, Vector]:
+        """Their stored vectors of this model."""
+
+        def select(connection: sqlite3.Connection) -> dict[str, Vector]:
+            rows = connection.execute(
+                "SELECT memory_id, model, dimensions, pooling, text_hash, half_floats "
+                f"FROM vectors WHERE model = ? AND memory_id IN ({_marks(memory_ids)})",
+                (model, *memory_ids),
+            )
+            return {
+                name: Vector(
+                    model=of,
+                    dimensions=dimensions,
+                    pooling=pooling,
+                    text_hash=text_hash,
+                    values=values,
+                )
+                for name, of, dimensions, pooling, text_hash, values in rows
+            }
+
+        return await self._file.read(select)
+
+    async def put_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """Stores vectors beside their memories."""
+        rows = [
+            (name, each.model, each.dimensions, each.pooling, each.text_hash, each.values)
+            for name, each in vectors.items()
+        ]
+
+        def insert(connection: sqlite3.Connection) -> None:
+            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+        await self._file.write(insert)
+
+    async def _number(self, query: str) -> int:
+        def select(connection: sqlite3.Connection) -> int:
+            number: int = connection.execute(query).fetchone()[0]
+            return number
+
+        return await self._file.read(select)
+
     async def _select(self, clause: str, values: tuple[object, ...]) -> list[Memory]:
         def select(connection: sqlite3.Connection) -> list[Memory]:
             rows = connection.execute(f"SELECT {_MEMORY} FROM memories {clause}", values)
@@ -334,7 +444,9 @@ class SqliteMemories:
         def insert(connection: sqlite3.Connection) -> None:
             for each in shown:
                 new = connection.execute(
-                    "INSERT OR IGNORE INTO injections VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT OR IGNORE INTO injections "
+                    "(session_id, memory_id, point, step, label, reason, time) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
                     (
                         session_id,
                         each.memory_id,
@@ -352,7 +464,7 @@ class SqliteMemories:
                         (now.timestamp(), each.memory_id),
                     )
 
-        self._file.submit(insert)
+        self._file.submit(insert).add_done_callback(lambda done: _warn(session_id, done))
 
     async def shown(self, session_id: str) -> list[Shown]:
         """What a session was shown, in order."""
@@ -360,7 +472,7 @@ class SqliteMemories:
         def select(connection: sqlite3.Connection) -> list[Shown]:
             rows = connection.execute(
                 "SELECT point, step, memory_id, label, reason FROM injections "
-                "WHERE session_id = ? ORDER BY time, memory_id",
+                "WHERE session_id = ? ORDER BY position",
                 (session_id,),
             )
             return [
@@ -406,6 +518,16 @@ _SESSION = (
     "id, project_id, root, type, role, task, capability_hash, state, start_time, end_time, "
     "outcome, summary"
 )
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _warn(session_id: str, done: concurrent.futures.Future[None]) -> None:
+    error = done.exception()
+    if error is not None:
+        log.warning("injection_not_noted", session_id=session_id, error=type(error).__name__)
 
 
 def _time(seconds: float) -> datetime:

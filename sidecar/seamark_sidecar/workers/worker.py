@@ -7,7 +7,7 @@ import contextlib
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psutil
@@ -37,7 +37,7 @@ class Worker:
         arguments: Sequence[str] = (),
         *,
         memory_cap: int,
-        on_start: Callable[[], Awaitable[None]] | None = None,
+        on_start: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name
         self.restarts = 0
@@ -63,6 +63,11 @@ class Worker:
     def start(self) -> None:
         """Starts the process and keeps it running."""
         self._supervision = asyncio.create_task(self._supervise(), name=f"worker {self.name}")
+
+    def restart(self) -> None:
+        """Ends the process; supervision starts it anew."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
 
     async def stop(self) -> None:
         """Ends the process."""
@@ -130,8 +135,7 @@ class Worker:
         reader, writer = await asyncio.open_unix_connection(sock=ours)
         self._writer = writer
         tasks = [asyncio.create_task(self._watch_memory(self._process.pid))]
-        if self._on_start is not None:
-            tasks.append(asyncio.create_task(self._started()))
+        self._on_start()
         try:
             await self._read_answers(reader)
         finally:
@@ -142,14 +146,6 @@ class Worker:
             writer.close()
             await self._end(self._process)
             await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _started(self) -> None:
-        """Whatever must happen after each start; a failure of it is not the worker's end."""
-        assert self._on_start is not None
-        try:
-            await self._on_start()
-        except Exception:
-            log.exception("worker_start_failed", worker=self.name)
 
     async def _read_answers(self, reader: asyncio.StreamReader) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionResetError):

@@ -137,10 +137,7 @@ async def test_a_worker_over_its_memory_cap_is_replaced(monkeypatch):
 async def test_on_start_runs_after_each_start():
     starts = []
 
-    async def started() -> None:
-        starts.append(1)
-
-    worker = echo_worker(on_start=started)
+    worker = echo_worker(on_start=lambda: starts.append(1))
     worker.start()
     await answered(worker)
     with pytest.raises(WorkerGone):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from seamark.events import Outcome, ToolReturned
@@ -15,30 +15,50 @@ from seamark_sidecar.observer.wording import finding_key, one_line
 
 # The line that says what went wrong, best first.
 _ERROR_LINES = (
-    re.compile(r"^E\s{2,}(?P<error>\S.*)$", re.MULTILINE),
+    re.compile(r"^E[ \t]{2,}(?P<error>\S.*)$", re.MULTILINE),
     re.compile(r"^(?P<error>[A-Za-z_][\w.]*(?:Error|Exception|Failure)\b.*)$", re.MULTILINE),
     re.compile(r"^(?:fatal|error|ERROR|Error)[:\s]\s*(?P<error>\S.*)$", re.MULTILINE),
 )
-_EXIT_CODE = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]+(?P<code>\d+)", re.I)
+# `exit code 1`, `Exit code: 1`, `[Command failed with exit code 1]`, `exited with status 1`.
+_EXIT_CODE = re.compile(
+    r"\W?[\w ]{0,40}?\bexit(?:ed)?(?: with)? (?:code|status)[ :=]+(?P<code>-?[0-9]{1,10})\W{0,3}",
+    re.IGNORECASE,
+)
 _VARIABLE_PARTS = (
     (re.compile(r"0x[0-9a-fA-F]+"), "0x"),
-    (re.compile(r"(?:/[\w.-]+){2,}/"), "…/"),
+    (re.compile(r"(?<![\w.-])(?:/[\w.-]+)+/"), "…/"),
     (re.compile(r"\d+"), "0"),
 )
 LONGEST_ERROR = 300
+LONGEST_LINE = 200
 MOST_ERRORS = 200
 
 
 @dataclass(slots=True)
 class _Trouble:
     error: str
-    command: str
     first_step: int
     count: int = 0
+    # What failed with it, in the order of first failure.
+    commands: dict[str, None] = field(default_factory=dict)
     files: dict[str, None] = field(default_factory=dict)
-    # What was done since it was last seen; the last of it before a success ended the trouble.
-    since: list[str] = field(default_factory=list)
+    # The last done since it was last seen.
+    edit: str = ""
+    run: str = ""
+    is_over: bool = False
     ended_by: str = ""
+
+    def seen_again(self, command: str, files: Iterable[str]) -> None:
+        self.count += 1
+        self.commands[command] = None
+        self.files.update(dict.fromkeys(files))
+        self.edit = self.run = self.ended_by = ""
+        self.is_over = False
+
+    def passed(self) -> None:
+        self.is_over = True
+        # Between the edit that helped and the run that proves it, agents look around.
+        self.ended_by = self.edit or self.run
 
 
 class ErrorRetry:
@@ -52,28 +72,13 @@ class ErrorRetry:
         if use is None or not isinstance(body, ToolReturned):
             return
         if use.action in (Action.EDIT, Action.WRITE) and body.outcome is Outcome.OK:
-            for trouble in self._open():
-                trouble.files.update(dict.fromkeys(use.files))
-                trouble.since.extend(f"edited {path}" for path in use.files)
-        if use.action is not Action.RUN:
-            return
-        error = error_of(body)
-        if error is None:
-            for trouble in self._open():
-                if trouble.command == use.command:
-                    trouble.ended_by = trouble.since[-1] if trouble.since else ""
-                else:
-                    trouble.since.append(f"ran `{one_line(use.command)[:120]}`")
-            return
-        if len(self._troubles) >= MOST_ERRORS:
-            return
-        trouble = self._troubles.setdefault(
-            fingerprint(error), _Trouble(error, use.command, moment.step)
-        )
-        trouble.count += 1
-        trouble.since.clear()
-        trouble.ended_by = ""
-        trouble.files.update(dict.fromkeys(moment.in_sight[:3]))
+            self._edited(use.files)
+        if use.action is Action.RUN:
+            error = error_of(body)
+            if error is None:
+                self._passed(use.command)
+            elif error:
+                self._failed(error, use.command, moment)
 
     def candidates(self) -> Iterable[Candidate]:
         for print_, trouble in self._troubles.items():
@@ -88,21 +93,54 @@ class ErrorRetry:
                     step=trouble.first_step,
                 )
 
+    def _edited(self, files: Sequence[str]) -> None:
+        for trouble in self._open():
+            for path in files:
+                trouble.files[path] = None
+                trouble.edit = f"edited {path}"
+
+    def _passed(self, command: str) -> None:
+        for trouble in self._open():
+            if command in trouble.commands:
+                trouble.passed()
+            else:
+                trouble.run = f"ran `{one_line(command)[:120]}`"
+
+    def _failed(self, error: str, command: str, moment: Moment) -> None:
+        print_ = fingerprint(error)
+        trouble = self._troubles.get(print_)
+        if trouble is None:
+            if len(self._troubles) >= MOST_ERRORS:
+                return
+            trouble = self._troubles[print_] = _Trouble(error, moment.step)
+        trouble.seen_again(command, moment.in_sight[:3])
+
     def _open(self) -> Iterable[_Trouble]:
-        return (trouble for trouble in self._troubles.values() if not trouble.ended_by)
+        return (trouble for trouble in self._troubles.values() if not trouble.is_over)
 
 
 def error_of(returned: ToolReturned) -> str | None:
-    """The line that names the error; None when the call succeeded."""
-    code = _EXIT_CODE.search(returned.result)
-    failed = returned.outcome is Outcome.ERROR or (code is not None and int(code["code"]) != 0)
-    if not failed:
+    """The line that names the error, empty if there is none; None when the call succeeded."""
+    output, code = _split(returned.result)
+    if returned.outcome is not Outcome.ERROR and code == 0:
         return None
     for pattern in _ERROR_LINES:
-        match = pattern.search(returned.result)
+        match = pattern.search(output)
         if match:
             return one_line(match["error"])[:LONGEST_ERROR]
-    return one_line(returned.result)[-LONGEST_ERROR:] or None
+    return one_line(output)[-LONGEST_ERROR:]
+
+
+def _split(result: str) -> tuple[str, int]:
+    """The output, and the exit code that a tool wrote before or after it."""
+    lines = result.strip().splitlines()
+    for index in (0, -1) if lines else ():
+        line = lines[index].strip()
+        match = _EXIT_CODE.fullmatch(line) if len(line) <= LONGEST_LINE else None
+        if match:
+            del lines[index]
+            return "\n".join(lines), int(match["code"])
+    return result, 0
 
 
 def fingerprint(error: str) -> str:
@@ -113,7 +151,7 @@ def fingerprint(error: str) -> str:
 
 
 def _wording(trouble: _Trouble) -> str:
-    command = one_line(trouble.command)[:120]
+    command = one_line(next(iter(trouble.commands)))[:120]
     said = f"`{command}` failed {trouble.count} times with `{trouble.error[:200]}`"
     return (
         f"{said}; it passed after the agent {trouble.ended_by}." if trouble.ended_by else f"{said}."

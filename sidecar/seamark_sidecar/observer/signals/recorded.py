@@ -10,6 +10,8 @@ from seamark_sidecar.model.memory import MemoryType, Source
 from seamark_sidecar.observer.moment import Moment
 from seamark_sidecar.observer.wording import finding_key, one_line
 
+LONGEST_CONTENT = 8192
+
 
 class Recorded:
     """Keeps each record once."""
@@ -22,7 +24,7 @@ class Recorded:
         if not isinstance(record, MemoryRecorded):
             return
         type_ = MemoryType.named(record.type)
-        content = one_line(record.content)
+        content = one_line(record.content)[:LONGEST_CONTENT]
         if type_ is None or not content:
             return
         key = finding_key("recorded", content)

@@ -19,19 +19,21 @@ SHAPES = tuple(
         r"\bI (?:was|had been) wrong (?:about|that|to)\b",
         r"\bI (?:initially|first|originally|wrongly|mistakenly) (?:thought|assumed|believed|"
         r"expected|supposed)\b.{3,200}?\bbut\b",
-        r"\bI (?:thought|assumed|believed|expected)\b.{3,200}?\b(?:but|however)\b"
+        r"\bI (?:thought|assumed|believed|expected)\b(?>.{3,200}?\b(?:but|however)\b)"
         r".{0,60}\b(?:actually|really|in fact|instead|turns out)\b",
         r"\bmy (?:assumption|belief|guess|earlier claim)\b.{0,120}\b(?:was|were|is) "
         r"(?:wrong|incorrect|false|mistaken)\b",
         r"^Correction:\s*\S.{10,}",
-        r"\bActually,? .{3,160}?\b(?:not|instead of|rather than)\b .{3,}",
+        r"\bActually,? (?!let\b|I(?:['’](?:ll|d)| (?:will|should|can|could|need|want|might))\b)"
+        r".{3,160}?\b(?:not|instead of|rather than)\b .{3,}",
         r"\bit turns out (?:that )?.{5,160}?\b(?:not|instead of|rather than)\b",
     )
 )
 LONGEST_SENTENCE = 1000
 MOST_FOUND = 12
 MOST_FILES = 8
-_PATH = re.compile(r"[\w./-]*\w\.[A-Za-z][\w]{0,8}\b")
+# Starts only where a name can start, or a long word would be read again from each of its letters.
+_PATH = re.compile(r"(?<![\w./-])[\w./-]{0,200}\w\.[A-Za-z]\w{0,8}\b")
 
 
 class SelfCorrection:
@@ -41,14 +43,15 @@ class SelfCorrection:
         self._found: dict[str, Candidate] = {}
 
     def see(self, moment: Moment) -> None:
-        if not isinstance(moment.body, TextProduced) or len(self._found) >= MOST_FOUND:
+        if not isinstance(moment.body, TextProduced):
             return
         spoken = sentences(moment.body.text)
         for index, sentence in enumerate(spoken):
-            if len(sentence) <= LONGEST_SENTENCE and any(
-                shape.search(sentence) for shape in SHAPES
-            ):
-                self._keep(" ".join(spoken[index : index + 2]), moment)
+            if len(self._found) >= MOST_FOUND:
+                return
+            if _corrects(sentence):
+                following = (each for each in spoken[index + 1 : index + 2] if _is_short(each))
+                self._keep(" ".join((sentence, *following)), moment)
 
     def candidates(self) -> Iterable[Candidate]:
         return self._found.values()
@@ -69,9 +72,17 @@ class SelfCorrection:
         )
 
 
+def _corrects(sentence: str) -> bool:
+    return _is_short(sentence) and any(shape.search(sentence) for shape in SHAPES)
+
+
+def _is_short(sentence: str) -> bool:
+    return len(sentence) <= LONGEST_SENTENCE
+
+
 def _about(content: str, moment: Moment) -> tuple[str, ...]:
     """The files of the session that the passage names; without any, the one touched last."""
-    named = {match.strip("./") for match in _PATH.findall(content)}
+    named = {match.removeprefix("./") for match in _PATH.findall(content)}
     about = tuple(
         path for path in moment.touched if path in named or path.rsplit("/", 1)[-1] in named
     )
