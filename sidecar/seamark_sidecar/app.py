@@ -27,9 +27,16 @@ from seamark_sidecar.api import door
 from seamark_sidecar.api.intake import Intake
 from seamark_sidecar.api.operator import OperatorServicer
 from seamark_sidecar.api.servicer import SidecarServicer
+from seamark_sidecar.api.status import StatusReport
 from seamark_sidecar.idle import Idle
 from seamark_sidecar.injection.injector import Injector
 from seamark_sidecar.jobs import Caretaker, ModelWatch
+from seamark_sidecar.limits.bounded_journal import BoundedJournal
+from seamark_sidecar.limits.gauge import Gauge
+from seamark_sidecar.limits.housekeeper import Housekeeper
+from seamark_sidecar.limits.log_file import LogFile
+from seamark_sidecar.limits.quota import Quota
+from seamark_sidecar.limits.room import Room
 from seamark_sidecar.lock import InstanceLock, prepare_data_dir
 from seamark_sidecar.model.errors import AlreadyRunning, StorageUnwritable
 from seamark_sidecar.models.installed import installed_model
@@ -102,7 +109,15 @@ async def _serve(
     shelves = Shelves(memories, on_change=indexer.poke)
     search = Search(shelves, index, indexer)
     projects = Projects(memories, identify, _now)
-    sessions = Sessions(memories, journal, projects, quarantine, _now)
+    room = Room(
+        settings.data_dir,
+        memories.file,
+        journal.file,
+        least_free=settings.least_free,
+        journal_size=settings.journal_size,
+    )
+    bounded = BoundedJournal(journal, room)
+    sessions = Sessions(memories, bounded, projects, quarantine, _now)
     injector = Injector(shelves, memories, _now, finder=search)
     ending = Ending(sessions, memories, journal, shelves, Promoter(_now), injector, _now)
     caretaker = Caretaker(
@@ -115,15 +130,32 @@ async def _serve(
         validation_timeout=timedelta(seconds=settings.validation_timeout),
         journal_age=timedelta(days=settings.journal_days),
     )
+    quota = Quota(memories, journal, sessions, ending, _now, size=settings.journal_size)
+    housekeeper = Housekeeper(
+        settings.data_dir,
+        (memories.file, journal.file),
+        LogFile(settings.data_dir / "sidecar.log"),
+        room,
+        _now,
+        journal_age=timedelta(days=settings.journal_days),
+    )
+    intake = Intake(quarantine)
     servicer = SidecarServicer(
-        intake=Intake(quarantine),
+        intake=intake,
         sessions=sessions,
         ending=ending,
         injector=injector,
-        record=memories,
         journal=journal,
-        data_dir=str(settings.data_dir),
-        started=_now(),
+        report=StatusReport(
+            record=memories,
+            tally=intake.tally,
+            sessions=sessions,
+            indexer=indexer,
+            gauge=Gauge(settings.data_dir, [index_worker]),
+            room=room,
+            data_dir=str(settings.data_dir),
+            started=_now(),
+        ).make,
     )
     server = grpc.aio.server(options=[("grpc.max_receive_message_length", LARGEST_MESSAGE)])
     sidecar_service = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
@@ -148,10 +180,15 @@ async def _serve(
         asyncio.create_task(caretaker.run_forever(), name="caretaker"),
         asyncio.create_task(indexer.run_forever(), name="indexer"),
         asyncio.create_task(watch.run_forever(), name="model watch"),
+        asyncio.create_task(room.run_forever(), name="room"),
+        asyncio.create_task(quota.run_forever(), name="quota"),
+        asyncio.create_task(housekeeper.run_forever(), name="housekeeper"),
     ]
     log.info("ready", address=settings.address, version=__version__, pid=os.getpid())
     on_ready()
-    with _stopping_when_idle(settings, idle, caretaker, stop):
+    with _stopping_when_idle(
+        settings.idle_exit, idle, lambda: caretaker.at_work or indexer.at_work, stop
+    ):
         await stop.wait()
     log.info("stopping")
     for task in background:
@@ -262,14 +299,14 @@ def _answers(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _stopping_when_idle(
-    settings: Settings, idle: Idle, caretaker: Caretaker, stop: asyncio.Event
+    seconds: float, idle: Idle, is_busy: Callable[[], bool], stop: asyncio.Event
 ) -> Iterator[None]:
     async def stop_when_idle() -> None:
-        await idle.last_for(settings.idle_exit, lambda: caretaker.at_work)
-        log.info("idle", seconds=settings.idle_exit)
+        await idle.last_for(seconds, is_busy)
+        log.info("idle", seconds=seconds)
         stop.set()
 
-    if not settings.idle_exit:
+    if not seconds:
         yield
         return
     watch = asyncio.create_task(stop_when_idle(), name="idle")

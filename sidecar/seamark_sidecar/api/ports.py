@@ -10,6 +10,7 @@ from seamark_sidecar.model.memory import Memory
 from seamark_sidecar.model.project import Project
 from seamark_sidecar.model.session import SessionRecord
 from seamark_sidecar.model.shown import Shown
+from seamark_sidecar.model.vitals import Vitals
 
 
 class Counts(Protocol):
@@ -29,6 +30,19 @@ class Record(Protocol):
     """For the status."""
 
     async def counts(self) -> Counts: ...
+
+
+class Gauge(Protocol):
+    """For the status."""
+
+    async def read(self) -> Vitals: ...
+
+
+class Room(Protocol):
+    """For the status."""
+
+    @property
+    def reason(self) -> str: ...
 
 
 class CheckpointJournal(Protocol):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -14,10 +12,11 @@ from seamark.events import MemoryRecorded
 from seamark.injections import NOTHING, Injection, SessionState
 from seamark.wire.v1 import events_pb2, sidecar_pb2_grpc
 from seamark.wire.v1 import sidecar_pb2 as wire
-from seamark_sidecar.api.door import NEWEST_WIRE, OLDEST_WIRE, Context, rpc
+from seamark_sidecar.api.door import Context, rpc
 from seamark_sidecar.api.errors import STATUS
-from seamark_sidecar.api.intake import Intake, Read
-from seamark_sidecar.api.ports import CheckpointJournal, Record
+from seamark_sidecar.api.intake import LONGEST_PRODUCER, Intake, Read
+from seamark_sidecar.api.ports import CheckpointJournal
+from seamark_sidecar.api.status import MOST_COUNTED
 from seamark_sidecar.injection.injector import Injector
 from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.errors import BadRequest, SessionClosed, UnknownSession, WrongCapability
@@ -27,13 +26,12 @@ from seamark_sidecar.model.session import SessionType
 from seamark_sidecar.observer.tools import project_path
 from seamark_sidecar.promotion.gates import GATES, Opens
 from seamark_sidecar.sessions.ending import Ending
-from seamark_sidecar.sessions.live import LiveSession
+from seamark_sidecar.sessions.live import LiveSession, Producer
 from seamark_sidecar.sessions.sessions import Sessions
 
 T = TypeVar("T")
 
 LONGEST_QUERY = 4096
-MOST_COUNTED = 2**63 - 1
 # When a record becomes memory, for the agent that made it.
 WHEN: Mapping[Opens, str] = MappingProxyType({
     Opens.ON_VALIDATION: "once this session is validated",
@@ -52,19 +50,15 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
         sessions: Sessions,
         ending: Ending,
         injector: Injector,
-        record: Record,
         journal: CheckpointJournal,
-        data_dir: str,
-        started: datetime,
+        report: Callable[[], Awaitable[wire.StatusResponse]],
     ) -> None:
         self._intake = intake
         self._sessions = sessions
         self._ending = ending
         self._injector = injector
-        self._record = record
         self._journal = journal
-        self._data_dir = data_dir
-        self._started = started
+        self._report = report
 
     @rpc
     async def Ingest(self, request: wire.IngestRequest, context: Context) -> wire.IngestResponse:
@@ -75,7 +69,7 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
     async def _receipt(self, batch: events_pb2.EventBatch) -> wire.BatchReceipt:
         count = len(batch.events)
         try:
-            live = await self._sessions.enter_open(batch.session_id, batch.capability)
+            live = await self._entered(batch)
             read = await self._accepted(live, batch)
         except (UnknownSession, WrongCapability) as error:
             # Counted as neither: the sender makes the session known and sends them again.
@@ -83,7 +77,6 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
         except (SessionClosed, BadRequest) as error:
             self._intake.tally.rejected += count
             return wire.BatchReceipt(rejected_count=count, rejected_reason=STATUS[type(error)][1])
-        self._note_dropped(live, batch)
         return wire.BatchReceipt(
             acknowledged_count=len(read.events),
             rejected_count=read.rejected,
@@ -194,6 +187,7 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
         validated = codec.validation_from_wire(request.validation)
         batch = request.events
         live = await self._sessions.enter(batch.session_id, batch.capability)
+        self._note_producer(live, batch)
         # An end that is told again brings its events again; they are in, or came too late.
         with contextlib.suppress(SessionClosed):
             await self._accepted(live, batch)
@@ -210,29 +204,12 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
 
     @rpc
     async def Status(self, request: wire.StatusRequest, context: Context) -> wire.StatusResponse:
-        counts = await self._record.counts()
-        tally = self._intake.tally
-        status = wire.StatusResponse(
-            sidecar_version=__version__,
-            process_id=os.getpid(),
-            memory_count=counts.memories,
-            project_count=counts.projects,
-            open_session_count=counts.open_sessions,
-            pending_session_count=counts.pending_sessions,
-            event_count=tally.events,
-            rejected_event_count=tally.rejected,
-            dropped_event_count=tally.dropped,
-            redacted_secret_count=tally.redacted,
-            quarantined_event_count=tally.quarantined,
-            data_dir=self._data_dir,
-            oldest_wire=OLDEST_WIRE,
-            newest_wire=NEWEST_WIRE,
-        )
-        status.start_time.FromDatetime(self._started)
-        return status
+        return await self._report()
 
     async def _entered(self, batch: events_pb2.EventBatch) -> LiveSession:
-        return await self._sessions.enter_open(batch.session_id, batch.capability)
+        live = await self._sessions.enter_open(batch.session_id, batch.capability)
+        self._note_producer(live, batch)
+        return live
 
     async def _accepted(self, live: LiveSession, batch: events_pb2.EventBatch) -> Read:
         """Takes the batch in for good."""
@@ -254,11 +231,16 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
 
         return await live.run(decide)
 
-    def _note_dropped(self, live: LiveSession, batch: events_pb2.EventBatch) -> None:
-        more = batch.dropped_count - live.dropped.get(batch.producer_id, 0)
-        if more > 0:
-            live.dropped[batch.producer_id] = batch.dropped_count
-            self._intake.tally.dropped = min(MOST_COUNTED, self._intake.tally.dropped + more)
+    def _note_producer(self, live: LiveSession, batch: events_pb2.EventBatch) -> None:
+        if not 1 <= len(batch.producer_id) <= LONGEST_PRODUCER:
+            return
+        known = live.producers.get(batch.producer_id, Producer())
+        dropped = max(known.dropped, batch.dropped_count)
+        tally = self._intake.tally
+        tally.dropped = min(MOST_COUNTED, tally.dropped + dropped - known.dropped)
+        live.producers[batch.producer_id] = Producer(
+            dropped=dropped, queued=batch.queued_count, breaker_open=batch.breaker_open
+        )
 
 
 def _refusal(record: MemoryRecorded, session_type: SessionType) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from seamark_sidecar.model.memory import Memory
 
@@ -35,6 +36,8 @@ def block(lines: Iterable[str], *, nonce: str | None = None) -> str:
     return "\n".join((f"<{name}>", PREAMBLE, *(f"- {line}" for line in listed), f"</{name}>"))
 
 
+# A memory is offered at every step that has its file in sight, until it is shown.
+@lru_cache(maxsize=4096)
 def line(memory: Memory, *, longest: int = LONGEST_SHOWN) -> str:
     """One memory with its citation; a long text is cut, so that it leaves room for others."""
     paths = ", ".join(_cut(escape(path), LONGEST_PATH) for path in memory.files[:MOST_PATHS])
@@ -60,7 +63,9 @@ def escape(text: str) -> str:
             for character in text
             if character.isspace() or character.isprintable()
         )
-    return _SPACE.sub(" ", text).replace("<", "&lt;").replace(">", "&gt;").strip()
+    if "  " in text:
+        text = _SPACE.sub(" ", text)
+    return text.replace("<", "&lt;").replace(">", "&gt;").strip()
 
 
 def search_text(memories: Sequence[Memory], shown: frozenset[str]) -> str:

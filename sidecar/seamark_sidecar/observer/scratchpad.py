@@ -52,6 +52,7 @@ class Scratchpad:
     files: dict[str, FileAccess] = field(default_factory=dict)
     records: list[MemoryRecorded] = field(default_factory=list)
     _seen: dict[str, set[int]] = field(default_factory=dict)
+    _last: dict[str, int] = field(default_factory=dict)
     _calls: dict[str, ToolUse] = field(default_factory=dict)
     _returned: set[str] = field(default_factory=set)
     # Results that came before their calls.
@@ -66,6 +67,7 @@ class Scratchpad:
         if event.sequence in seen:
             return False
         seen.add(event.sequence)
+        self._last[event.producer_id] = max(event.sequence, self._last.get(event.producer_id, 0))
         for moment in self._moments(event.body):
             for detector in self._detectors:
                 detector.see(moment)
@@ -79,7 +81,7 @@ class Scratchpad:
     @property
     def missing_count(self) -> int:
         """Events that must exist, because later ones of their producer came, and did not come."""
-        return sum(max(seen) - len(seen) for seen in self._seen.values() if seen)
+        return sum(self._last.values()) - self.event_count
 
     def use(self, call_id: str) -> ToolUse | None:
         """The tool call of this id."""

@@ -32,7 +32,9 @@ class Shelves:
             return shelf
         async with self._filling:
             if project_id not in self._shelves:
-                self._shelves[project_id] = Shelf(await self._memories.of_project(project_id))
+                memories = await self._memories.of_project(project_id)
+                # In a thread: thousands of memories are indexed, and others wait for answers.
+                self._shelves[project_id] = await asyncio.to_thread(Shelf, memories)
             return self._shelves[project_id]
 
     async def put(self, memories: Iterable[Memory]) -> None:

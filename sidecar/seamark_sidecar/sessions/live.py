@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
@@ -21,14 +22,25 @@ log = structlog.get_logger("seamark.sessions")
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Producer:
+    """What a client last said of its own side of the session."""
+
+    # Events that its full buffer has dropped so far.
+    dropped: int = 0
+    # Events that wait there.
+    queued: int = 0
+    # It skips calls, because the sidecar did not answer in time.
+    breaker_open: bool = False
+
+
 class LiveSession:
     """Handlers hand their work to the session's task, which does one piece after the other."""
 
     def __init__(self, record: SessionRecord, quarantine: Quarantine, last_seen: datetime) -> None:
         self.record = record
         self.last_seen = last_seen
-        # Events that each producer says it had to drop.
-        self.dropped: dict[str, int] = {}
+        self.producers: dict[str, Producer] = {}
         self._quarantine = quarantine
         self._pad = Scratchpad(root=record.root)
         self._state = Lane(f"session {record.id}")

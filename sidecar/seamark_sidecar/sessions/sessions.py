@@ -19,6 +19,7 @@ from seamark_sidecar.model.errors import (
 )
 from seamark_sidecar.model.session import SessionRecord, SessionType
 from seamark_sidecar.sessions import capability
+from seamark_sidecar.sessions.lane import Lane
 from seamark_sidecar.sessions.live import LiveSession
 from seamark_sidecar.sessions.projects import Projects
 from seamark_sidecar.sessions.quarantine import Quarantine
@@ -60,9 +61,9 @@ class Sessions:
         self._now = now
         # Those that are open or pending; a closed one is read from the store when asked for.
         self._live: dict[str, LiveSession] = {}
-        self._opening: weakref.WeakValueDictionary[str, asyncio.Lock] = (
-            weakref.WeakValueDictionary()
-        )
+        # One that is found or made for a caller is done so to its end, also when the caller gives
+        # up: a long journal would otherwise be read again and again.
+        self._opening: weakref.WeakValueDictionary[str, Lane] = weakref.WeakValueDictionary()
 
     def __iter__(self) -> Iterator[LiveSession]:
         return iter(list(self._live.values()))
@@ -93,24 +94,28 @@ class Sessions:
                 f"use one of {', '.join(SessionType)}"
             )
         right = capability.derive(session_id, claim)
-        async with self._one_at_a_time(session_id):
+
+        async def open_() -> LiveSession:
             known = await self._found(session_id)
-            if known is None:
-                project, root = await self._projects.at(project_path, project_name)
-                record = SessionRecord(
-                    id=session_id,
-                    project_id=project.id,
-                    root=root,
-                    type=SessionType(session_type or SessionType.BUILD),
-                    role=role,
-                    task=task,
-                    capability_hash=capability.seal(right),
-                    state=SessionState.OPEN,
-                    started=self._now(),
-                )
-                await self._store.add_session(record)
-                known = LiveSession(record, self._quarantine, self._now())
-                self._live[session_id] = known
+            if known is not None:
+                return known
+            project, root = await self._projects.at(project_path, project_name)
+            record = SessionRecord(
+                id=session_id,
+                project_id=project.id,
+                root=root,
+                type=SessionType(session_type or SessionType.BUILD),
+                role=role,
+                task=task,
+                capability_hash=capability.seal(right),
+                state=SessionState.OPEN,
+                started=self._now(),
+            )
+            await self._store.add_session(record)
+            self._live[session_id] = LiveSession(record, self._quarantine, self._now())
+            return self._live[session_id]
+
+        known = await self._lane(session_id).run(open_)
         if not capability.opens(right, known.record.capability_hash):
             raise SessionOwned(
                 "this session was started by another client; start one with a new id"
@@ -146,8 +151,7 @@ class Sessions:
 
     async def restore(self, session_id: str) -> LiveSession | None:
         """A stored session, brought to where its journal ends."""
-        async with self._one_at_a_time(session_id):
-            return await self._found(session_id)
+        return await self._lane(session_id).run(lambda: self._found(session_id))
 
     def forget(self, live: LiveSession) -> None:
         """Lets go of a session whose gate has closed."""
@@ -160,8 +164,8 @@ class Sessions:
                 for live in self:
                     await live.settled()
 
-    def _one_at_a_time(self, session_id: str) -> asyncio.Lock:
-        return self._opening.setdefault(session_id, asyncio.Lock())
+    def _lane(self, session_id: str) -> Lane:
+        return self._opening.setdefault(session_id, Lane(f"opening of session {session_id}"))
 
     async def _found(self, session_id: str) -> LiveSession | None:
         live = self._live.get(session_id)

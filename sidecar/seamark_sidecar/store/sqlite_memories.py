@@ -142,6 +142,11 @@ class SqliteMemories:
     def __init__(self, data_dir: Path) -> None:
         self._file = SqliteFile(data_dir / "memory.db", migrations=MIGRATIONS, synchronous="FULL")
 
+    @property
+    def file(self) -> SqliteFile:
+        """What it is kept in."""
+        return self._file
+
     def open(self) -> None:
         """Opens the file; raises SidecarError."""
         self._file.open()
@@ -155,23 +160,17 @@ class SqliteMemories:
     async def project(self, key: str, name: str, now: datetime) -> Project:
         """The project of this identity, made known if it is new."""
 
-        def find(connection: sqlite3.Connection) -> Project | None:
+        def find(connection: sqlite3.Connection) -> Project:
+            connection.execute(
+                "INSERT OR IGNORE INTO projects VALUES (?, ?, ?, ?)",
+                ("p_" + uuid.uuid4().hex[:12], key, name, now.timestamp()),
+            )
             row = connection.execute(
                 "SELECT id, name FROM projects WHERE key = ?", (key,)
             ).fetchone()
-            return Project(id=row[0], name=row[1]) if row else None
+            return Project(id=row[0], name=row[1])
 
-        def add(connection: sqlite3.Connection) -> Project:
-            new = Project(id="p_" + uuid.uuid4().hex[:12], name=name)
-            connection.execute(
-                "INSERT OR IGNORE INTO projects VALUES (?, ?, ?, ?)",
-                (new.id, key, name, now.timestamp()),
-            )
-            return find(connection) or new
-
-        # A known project can be asked for also when the disk is full.
-        known = await self._file.read(find)
-        return known if known is not None else await self._file.write(add)
+        return await self._file.write(find)
 
     async def projects(self) -> dict[str, Project]:
         """All projects by id."""
