@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from seamark import codec
 from seamark.errors import UndecodableMessage
@@ -92,31 +95,29 @@ class Intake:
         return dataclasses.replace(event, body=body)
 
 
+# Where each kind of event has text in which a secret may stand.
+_TEXTS: Mapping[type[Body], tuple[str, ...]] = MappingProxyType({
+    UserSaid: ("text",),
+    ToolCalled: ("arguments_json",),
+    ToolReturned: ("result",),
+    TextProduced: ("text",),
+    StepCompleted: (),
+    MemoryRecorded: ("type", "content", "files", "tags"),
+    FileChanged: ("path",),
+})  # fmt: skip
+
+
 def redact_body(body: Body | None) -> tuple[Body | None, int]:
     """The body without secrets, and how many there were."""
-    match body:
-        case UserSaid() | TextProduced():
-            safe = redact(body.text)
-            return dataclasses.replace(body, text=safe.text), safe.count
-        case ToolCalled():
-            safe = redact(body.arguments_json)
-            return dataclasses.replace(body, arguments_json=safe.text), safe.count
-        case ToolReturned():
-            safe = redact(body.result)
-            return dataclasses.replace(body, result=safe.text), safe.count
-        case MemoryRecorded():
-            content = redact(body.content)
-            files = [redact(file) for file in body.files]
-            tags = [redact(tag) for tag in body.tags]
-            record = dataclasses.replace(
-                body,
-                content=content.text,
-                files=tuple(each.text for each in files),
-                tags=tuple(each.text for each in tags),
-            )
-            return record, sum(each.count for each in (content, *files, *tags))
-        case FileChanged():
-            safe = redact(body.path)
-            return dataclasses.replace(body, path=safe.text), safe.count
-        case StepCompleted() | None:
-            return body, 0
+    if body is None:
+        return None, 0
+    changes: dict[str, Any] = {}
+    count = 0
+    for name in _TEXTS[type(body)]:
+        value = getattr(body, name)
+        safe = [redact(text) for text in ((value,) if isinstance(value, str) else value)]
+        if found := sum(each.count for each in safe):
+            count += found
+            texts = tuple(each.text for each in safe)
+            changes[name] = texts[0] if isinstance(value, str) else texts
+    return (dataclasses.replace(body, **changes), count) if changes else (body, 0)
