@@ -19,6 +19,7 @@ setup: ## make .venv with everything in it; nothing to do the second time
 	@scripts/setup.sh
 
 demo: setup ## an agent learns, and the next one is spared its detour
+	@$(BIN)/seamark models install || printf 'seamark: the demo goes on without an embedding model\n'
 	@$(BIN)/seamark demo
 
 test: lint type ## the gate: lint, types and every fast test

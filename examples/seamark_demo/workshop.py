@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -19,7 +20,7 @@ from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
 from seamark import Client, Settings
 from seamark.errors import SettingsError
-from seamark.settings import socket_path
+from seamark.settings import data_dir, socket_path
 from seamark_demo.desk import Desk
 
 PROJECT = Path(__file__).parent / "project"
@@ -127,6 +128,9 @@ class Workshop:
     def _furnish(self) -> None:
         for name in ("bin", "data", "home", "tmp"):
             (self.root / name).mkdir(mode=0o700)
+        # The user's embedding model, if there is one; fetching it for each demo would take longer.
+        with contextlib.suppress(OSError):
+            shutil.copytree(data_dir(os.environ) / "models", self.data_dir / "models")
         # The project says `python`, which is not a command everywhere.
         python = self.root / "bin" / "python"
         interpreter = shlex.quote(sys.executable)
