@@ -4,126 +4,35 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
-import json
 import sqlite3
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import structlog
 
-from seamark import codec
-from seamark.events import SessionOutcome
 from seamark.injections import SessionState
-from seamark.wire.v1 import sidecar_pb2 as wire
-from seamark_sidecar.model.candidate import Candidate, Fate, Promotion, Signal, Verdict
-from seamark_sidecar.model.memory import Memory, MemoryType, Source
+from seamark_sidecar.model.candidate import Promotion, Verdict
+from seamark_sidecar.model.memory import Memory
 from seamark_sidecar.model.project import Project
-from seamark_sidecar.model.session import SessionRecord, SessionType
+from seamark_sidecar.model.session import SessionRecord
 from seamark_sidecar.model.shown import Point, Shown
 from seamark_sidecar.model.vector import Vector
+from seamark_sidecar.store.record_rows import (
+    MEMORY,
+    SESSION,
+    memory_of,
+    put_memory,
+    session_of,
+    update_session,
+    verdict_of,
+    verdict_row,
+)
+from seamark_sidecar.store.record_schema import MIGRATIONS
 from seamark_sidecar.store.sqlite_file import SqliteFile
 
 log = structlog.get_logger("seamark.store")
-
-MIGRATIONS = (
-    """
-    CREATE TABLE projects (
-        id TEXT PRIMARY KEY,
-        key TEXT NOT NULL UNIQUE,
-        name TEXT NOT NULL,
-        create_time REAL NOT NULL
-    );
-    CREATE TABLE sessions (
-        id TEXT PRIMARY KEY,
-        project_id TEXT NOT NULL REFERENCES projects (id),
-        root TEXT NOT NULL,
-        type TEXT NOT NULL,
-        role TEXT NOT NULL,
-        task TEXT NOT NULL,
-        capability_hash BLOB NOT NULL,
-        state TEXT NOT NULL,
-        start_time REAL NOT NULL,
-        end_time REAL,
-        outcome TEXT,
-        taught INTEGER NOT NULL DEFAULT 0,
-        summary BLOB
-    );
-    CREATE INDEX sessions_by_state ON sessions (state);
-    CREATE INDEX sessions_by_project ON sessions (project_id, taught);
-    CREATE TABLE memories (
-        id TEXT PRIMARY KEY,
-        project_id TEXT NOT NULL REFERENCES projects (id),
-        type TEXT NOT NULL,
-        content TEXT NOT NULL,
-        confidence REAL NOT NULL,
-        source TEXT NOT NULL,
-        signal TEXT NOT NULL,
-        files TEXT NOT NULL,
-        tags TEXT NOT NULL,
-        sessions TEXT NOT NULL,
-        create_time REAL NOT NULL,
-        access_time REAL NOT NULL,
-        access_count INTEGER NOT NULL,
-        pinned INTEGER NOT NULL,
-        needs_review INTEGER NOT NULL,
-        seq INTEGER NOT NULL UNIQUE
-    );
-    CREATE INDEX memories_by_project ON memories (project_id);
-    CREATE TABLE changes (last_seq INTEGER NOT NULL);
-    INSERT INTO changes VALUES (0);
-    CREATE TABLE vectors (
-        memory_id TEXT NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-        model TEXT NOT NULL,
-        dimensions INTEGER NOT NULL,
-        pooling TEXT NOT NULL,
-        text_hash TEXT NOT NULL,
-        half_floats BLOB NOT NULL,
-        PRIMARY KEY (memory_id, model)
-    ) WITHOUT ROWID;
-    CREATE TABLE sightings (
-        project_id TEXT NOT NULL,
-        key TEXT NOT NULL,
-        session_id TEXT NOT NULL,
-        PRIMARY KEY (project_id, key, session_id)
-    ) WITHOUT ROWID;
-    CREATE TABLE file_accesses (
-        project_id TEXT NOT NULL,
-        path TEXT NOT NULL,
-        session_id TEXT NOT NULL,
-        reads INTEGER NOT NULL,
-        edits INTEGER NOT NULL,
-        PRIMARY KEY (project_id, path, session_id)
-    ) WITHOUT ROWID;
-    CREATE TABLE verdicts (
-        session_id TEXT NOT NULL,
-        position INTEGER NOT NULL,
-        signal TEXT NOT NULL,
-        source TEXT NOT NULL,
-        type TEXT NOT NULL,
-        content TEXT NOT NULL,
-        key TEXT NOT NULL,
-        fate TEXT NOT NULL,
-        reason TEXT NOT NULL,
-        release TEXT NOT NULL,
-        memory_id TEXT NOT NULL,
-        PRIMARY KEY (session_id, position)
-    ) WITHOUT ROWID;
-    CREATE INDEX verdicts_by_key ON verdicts (key);
-    CREATE TABLE injections (
-        position INTEGER PRIMARY KEY,
-        session_id TEXT NOT NULL,
-        memory_id TEXT NOT NULL,
-        point TEXT NOT NULL,
-        step INTEGER NOT NULL,
-        label TEXT NOT NULL,
-        reason TEXT NOT NULL,
-        time REAL NOT NULL,
-        UNIQUE (session_id, memory_id, point)
-    );
-    """,
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,9 +119,9 @@ class SqliteMemories:
 
         def select(connection: sqlite3.Connection) -> SessionRecord | None:
             row = connection.execute(
-                f"SELECT {_SESSION} FROM sessions WHERE id = ?", (session_id,)
+                f"SELECT {SESSION} FROM sessions WHERE id = ?", (session_id,)
             ).fetchone()
-            return _session(row) if row else None
+            return session_of(row) if row else None
 
         return await self._file.read(select)
 
@@ -221,11 +130,11 @@ class SqliteMemories:
 
         def select(connection: sqlite3.Connection) -> list[SessionRecord]:
             rows = connection.execute(
-                f"SELECT {_SESSION} FROM sessions WHERE substr(id, 1, ?) = ? "
+                f"SELECT {SESSION} FROM sessions WHERE substr(id, 1, ?) = ? "
                 "ORDER BY start_time DESC LIMIT 5",
                 (len(beginning), beginning),
             )
-            return [_session(row) for row in rows]
+            return [session_of(row) for row in rows]
 
         return await self._file.read(select)
 
@@ -234,16 +143,16 @@ class SqliteMemories:
 
         def select(connection: sqlite3.Connection) -> list[SessionRecord]:
             rows = connection.execute(
-                f"SELECT {_SESSION} FROM sessions WHERE state IN (?, ?)",
+                f"SELECT {SESSION} FROM sessions WHERE state IN (?, ?)",
                 (SessionState.OPEN.value, SessionState.PENDING.value),
             )
-            return [_session(row) for row in rows]
+            return [session_of(row) for row in rows]
 
         return await self._file.read(select)
 
     async def update_session(self, session: SessionRecord) -> None:
         """Stores a session's new state; returns when it is committed."""
-        await self._file.write(lambda connection: _update_session(connection, session))
+        await self._file.write(lambda connection: update_session(connection, session))
 
     async def finish(
         self,
@@ -256,7 +165,7 @@ class SqliteMemories:
         """Everything an ended session changes, in one transaction; returns the memories stored."""
 
         def write(connection: sqlite3.Connection) -> list[Memory]:
-            stored = [_put(connection, memory) for memory in promotion.memories]
+            stored = [put_memory(connection, memory) for memory in promotion.memories]
             if taught:
                 connection.executemany(
                     "INSERT OR IGNORE INTO sightings VALUES (?, ?, ?)",
@@ -272,11 +181,11 @@ class SqliteMemories:
             connection.executemany(
                 "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    _verdict_row(session.id, position, verdict)
+                    verdict_row(session.id, position, verdict)
                     for position, verdict in enumerate(promotion.verdicts)
                 ],
             )
-            _update_session(connection, session)
+            update_session(connection, session)
             connection.execute(
                 "UPDATE sessions SET taught = ? WHERE id = ?", (int(taught), session.id)
             )
@@ -347,7 +256,7 @@ class SqliteMemories:
 
     async def put(self, memory: Memory) -> Memory:
         """Stores a memory; returns it with its `seq` once it is committed."""
-        return await self._file.write(lambda connection: _put(connection, memory))
+        return await self._file.write(lambda connection: put_memory(connection, memory))
 
     async def of_project(self, project_id: str) -> list[Memory]:
         """A project's memories, oldest change first."""
@@ -430,8 +339,8 @@ class SqliteMemories:
 
     async def _select(self, clause: str, values: tuple[object, ...]) -> list[Memory]:
         def select(connection: sqlite3.Connection) -> list[Memory]:
-            rows = connection.execute(f"SELECT {_MEMORY} FROM memories {clause}", values)
-            return [_memory(row) for row in rows]
+            rows = connection.execute(f"SELECT {MEMORY} FROM memories {clause}", values)
+            return [memory_of(row) for row in rows]
 
         return await self._file.read(select)
 
@@ -490,7 +399,7 @@ class SqliteMemories:
                 "FROM verdicts WHERE session_id = ? ORDER BY position",
                 (session_id,),
             )
-            return [_verdict(row) for row in rows]
+            return [verdict_of(row) for row in rows]
 
         return await self._file.read(select)
 
@@ -509,16 +418,6 @@ class SqliteMemories:
         return await self._file.read(select)
 
 
-_MEMORY = (
-    "id, project_id, type, content, confidence, source, signal, files, tags, sessions, "
-    "create_time, access_time, access_count, pinned, needs_review, seq"
-)
-_SESSION = (
-    "id, project_id, root, type, role, task, capability_hash, state, start_time, end_time, "
-    "outcome, summary"
-)
-
-
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
@@ -527,131 +426,3 @@ def _warn(session_id: str, done: concurrent.futures.Future[None]) -> None:
     error = done.exception()
     if error is not None:
         log.warning("injection_not_noted", session_id=session_id, error=type(error).__name__)
-
-
-def _time(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def _put(connection: sqlite3.Connection, memory: Memory) -> Memory:
-    seq: int = connection.execute(
-        "UPDATE changes SET last_seq = last_seq + 1 RETURNING last_seq"
-    ).fetchone()[0]
-    # What is counted when a memory is shown is not part of what is known about it.
-    changed = ", ".join(
-        f"{column} = excluded.{column}"
-        for column in _MEMORY.split(", ")
-        if column not in {"id", "create_time", "access_time", "access_count"}
-    )
-    connection.execute(
-        f"INSERT INTO memories ({_MEMORY}) VALUES ({', '.join('?' * 16)}) "
-        f"ON CONFLICT (id) DO UPDATE SET {changed}",
-        (
-            memory.id,
-            memory.project_id,
-            memory.type,
-            memory.content,
-            memory.confidence,
-            memory.source,
-            memory.signal,
-            json.dumps(memory.files),
-            json.dumps(memory.tags),
-            json.dumps(memory.sessions),
-            memory.created.timestamp(),
-            memory.accessed.timestamp(),
-            memory.access_count,
-            int(memory.pinned),
-            int(memory.needs_review),
-            seq,
-        ),
-    )
-    return dataclasses.replace(memory, seq=seq)
-
-
-def _memory(row: tuple[object, ...]) -> Memory:
-    values = dict(zip(_MEMORY.split(", "), row, strict=True))
-    return Memory(
-        id=str(values["id"]),
-        project_id=str(values["project_id"]),
-        type=MemoryType(str(values["type"])),
-        content=str(values["content"]),
-        confidence=float(str(values["confidence"])),
-        source=Source(str(values["source"])),
-        signal=str(values["signal"]),
-        files=tuple(json.loads(str(values["files"]))),
-        tags=tuple(json.loads(str(values["tags"]))),
-        sessions=tuple(json.loads(str(values["sessions"]))),
-        created=_time(float(str(values["create_time"]))),
-        accessed=_time(float(str(values["access_time"]))),
-        access_count=int(str(values["access_count"])),
-        pinned=bool(values["pinned"]),
-        needs_review=bool(values["needs_review"]),
-        seq=int(str(values["seq"])),
-    )
-
-
-def _session(row: tuple[object, ...]) -> SessionRecord:
-    id_, project_id, root, type_, role, task, hash_, state, start, end, outcome, summary = row
-    return SessionRecord(
-        id=str(id_),
-        project_id=str(project_id),
-        root=str(root),
-        type=SessionType(str(type_)),
-        role=str(role),
-        task=str(task),
-        capability_hash=hash_ if isinstance(hash_, bytes) else b"",
-        state=SessionState(state),
-        started=_time(float(str(start))),
-        ended=_time(float(str(end))) if end is not None else None,
-        outcome=SessionOutcome(outcome) if outcome is not None else None,
-        summary=codec.summary_from_wire(wire.SessionSummary.FromString(summary))
-        if isinstance(summary, bytes)
-        else None,
-    )
-
-
-def _update_session(connection: sqlite3.Connection, session: SessionRecord) -> None:
-    connection.execute(
-        "UPDATE sessions SET state = ?, end_time = ?, outcome = ?, summary = ? WHERE id = ?",
-        (
-            session.state.value,
-            session.ended.timestamp() if session.ended else None,
-            session.outcome.value if session.outcome else None,
-            codec.summary_to_wire(session.summary).SerializeToString() if session.summary else None,
-            session.id,
-        ),
-    )
-
-
-def _verdict_row(session_id: str, position: int, verdict: Verdict) -> tuple[object, ...]:
-    candidate = verdict.candidate
-    return (
-        session_id,
-        position,
-        candidate.signal,
-        candidate.source,
-        candidate.type,
-        candidate.content,
-        candidate.key,
-        verdict.fate,
-        verdict.reason,
-        verdict.release,
-        verdict.memory_id,
-    )
-
-
-def _verdict(row: tuple[str, ...]) -> Verdict:
-    signal, source, type_, content, key, fate, reason, release, memory_id = row
-    return Verdict(
-        candidate=Candidate(
-            signal=Signal(signal),
-            source=Source(source),
-            type=MemoryType(type_),
-            content=content,
-            key=key,
-        ),
-        fate=Fate(fate),
-        reason=reason,
-        release=release,
-        memory_id=memory_id,
-    )
