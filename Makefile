@@ -23,7 +23,7 @@ demo: setup ## an agent learns, and the next one is spared its detour
 	@$(BIN)/seamark demo
 
 test: lint type ## the gate: lint, types and every fast test
-	$(call part,tests,$(BIN)/python -m pytest -m "not slow" --durations=$(SLOWEST))
+	$(call part,tests,$(BIN)/python -m pytest -m "not slow" --reruns 2 --durations=$(SLOWEST))
 	@printf '\nseamark: all is well\n'
 
 lint: setup ## style, import rules, and stubs that match proto/

@@ -1,4 +1,4 @@
-"""Percentiles of timings, and the CPU time of other processes."""
+"""Percentiles of timings, and what other processes take: CPU time, memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import psutil
 
 from bench.sidecar import clean_environment
 
@@ -69,6 +71,26 @@ def cpu_of(code: str, environment: Mapping[str, str] | None = None) -> float:
     if process.returncode:
         raise ProcessFailed(f"{code!r} ended with {process.returncode}")
     return usage.ru_utime + usage.ru_stime
+
+
+def cpu_seconds(pid: int) -> dict[int, float]:
+    """User and system time so far of a process and of each of its children, by process."""
+    return {each.pid: _cpu(each) for each in _family(pid)}
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory of a process and its children; pages that they share are counted for each."""
+    return sum(each.memory_info().rss for each in _family(pid))
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    parent = psutil.Process(pid)
+    return [parent, *parent.children(recursive=True)]
+
+
+def _cpu(process: psutil.Process) -> float:
+    taken = process.cpu_times()
+    return taken.user + taken.system
 
 
 def output_of(code: str, environment: Mapping[str, str] | None = None) -> str:

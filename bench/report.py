@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,25 +19,46 @@ class Kind(StrEnum):
     """What a bar is held against."""
 
     VALUE = "value"
+    # The figure as a multiple of its peer.
     RATIO = "ratio"
+    # The peer as a multiple of the figure.
+    SAVING = "saving"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """The most that a figure, or its ratio to its peer, may be."""
+    """The most, or the least, that a figure or its ratio to its peer may be."""
 
     kind: Kind
-    most: float
+    limit: float
+    is_least: bool = False
+
+    def is_met_by(self, held: float) -> bool:
+        """Whether that is on the right side of it."""
+        return held >= self.limit if self.is_least else held <= self.limit
 
 
 def at_most(value: float) -> Bar:
     """A bar for the figure itself."""
-    return Bar(kind=Kind.VALUE, most=value)
+    return Bar(kind=Kind.VALUE, limit=value)
+
+
+def at_least(value: float) -> Bar:
+    """A bar for a figure that should be large."""
+    return Bar(kind=Kind.VALUE, limit=value, is_least=True)
 
 
 def times_peer(ratio: float) -> Bar:
     """A bar for the figure as a multiple of its peer."""
-    return Bar(kind=Kind.RATIO, most=ratio)
+    return Bar(kind=Kind.RATIO, limit=ratio)
+
+
+def times_less(ratio: float) -> Bar:
+    """A bar for a peer that must take at least so many times as much."""
+    return Bar(kind=Kind.SAVING, limit=ratio, is_least=True)
+
+
+_RATIO_UNITS = {Kind.RATIO: "×", Kind.SAVING: "× less"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,26 +83,38 @@ class Row:
         """Whether the bar is met; None without one."""
         if self.bar is None:
             return None
-        held = self.value if self.bar.kind is Kind.VALUE else self.ratio
+        held = self._held(self.bar.kind)
         # A ratio to nothing proves nothing.
-        return held is not None and held <= self.bar.most
+        return held is not None and self.bar.is_met_by(held)
 
     def cells(self) -> tuple[str, ...]:
         """The row as text, one cell for each heading."""
-        ratio = self.ratio
+        kind = Kind.SAVING if self.bar and self.bar.kind is Kind.SAVING else Kind.RATIO
+        ratio = self._held(kind)
         beside = "" if self.peer_value is None else f"{self.peer} {_amount(self.peer_value)}"
         bar = ""
         if self.bar is not None:
-            is_value = self.bar.kind is Kind.VALUE
-            bar = f"≤ {_amount(self.bar.most)} {self.unit if is_value else '×'}".rstrip()
+            sign = "≥" if self.bar.is_least else "≤"
+            unit = _RATIO_UNITS.get(self.bar.kind, self.unit)
+            bar = f"{sign} {_amount(self.bar.limit)} {unit}".rstrip()
         return (
             self.figure,
             f"{_amount(self.value)} {self.unit}".rstrip(),
             beside,
-            "" if ratio is None else f"{ratio:.2f} ×",
+            "" if ratio is None else f"{ratio:.2f} {_RATIO_UNITS[kind]}",
             bar,
             {None: "", True: "pass", False: "MISSED"}[self.is_met],
         )
+
+    def _held(self, kind: Kind) -> float | None:
+        """What a bar of that kind is held against."""
+        match kind:
+            case Kind.VALUE:
+                return self.value
+            case Kind.RATIO:
+                return self.ratio
+            case Kind.SAVING:
+                return 1 / self.ratio if self.ratio else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +162,9 @@ def _row(values: Mapping[str, Any]) -> Row:
         unit=values["unit"],
         peer=values["peer"],
         peer_value=values["peer_value"],
-        bar=Bar(kind=Kind(bar["kind"]), most=bar["most"]) if bar else None,
+        bar=Bar(kind=Kind(bar["kind"]), limit=bar["limit"], is_least=bar["is_least"])
+        if bar
+        else None,
     )
 
 
@@ -156,6 +192,11 @@ def parser(document: str | None) -> argparse.ArgumentParser:
     )
     made.add_argument("--json", action="store_true", help="print one object instead of a table")
     return made
+
+
+def say(what: str) -> None:
+    """Tells whoever waits what is being done."""
+    print(f"  {what}", file=sys.stderr, flush=True)
 
 
 def conclude(report: Report, *, as_json: bool) -> int:

@@ -17,10 +17,19 @@ from typing import Any, Self
 import grpc
 from grpc_health.v1 import health_pb2
 
+from bench.model import give_model
 from seamark import Client, Settings
+from seamark.codec import WIRE, WIRE_KEY
+from seamark.wire.v1 import sidecar_pb2
 
+# What every call to it must carry.
+METADATA = ((WIRE_KEY, str(WIRE)),)
 READY_WITHIN = 20.0  # seconds
 STOPPED_WITHIN = 10.0
+ANSWERED_WITHIN = 10.0
+STATUS_PAUSE = 0.02
+# What it logs when words alone answer a search.
+INDEX_NOT_ASKED = "index_not_asked"
 # What a benchmark's processes must not inherit: it would move or change what is measured.
 _FOREIGN = ("SEAMARK_", "GRPC_", "PYTHON")
 
@@ -34,19 +43,32 @@ def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
 
 
+def ask_status(channel: grpc.Channel) -> sidecar_pb2.StatusResponse:
+    """What the sidecar at the end of a channel says of itself."""
+    ask = channel.unary_unary(
+        "/seamark.wire.v1.SidecarService/Status",
+        request_serializer=sidecar_pb2.StatusRequest.SerializeToString,
+        response_deserializer=sidecar_pb2.StatusResponse.FromString,
+    )
+    return ask(sidecar_pb2.StatusRequest(), timeout=ANSWERED_WITHIN, metadata=METADATA)
+
+
 class Sidecar:
     """Starts with the block it is used in; the directory is gone afterwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_model: bool = False) -> None:
         # Short, because a socket's path has about a hundred bytes; private, as mkdtemp makes it.
         self.directory = Path(tempfile.mkdtemp(prefix="smk-"))
         self.data_dir = self.directory / "d"
         self.address = f"unix:{self.directory}/s"
         self.starts = 0
+        self._with_model = with_model
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         try:
+            if self._with_model:
+                give_model(self.data_dir)
             self.start()
         except BaseException:
             self._remove()
@@ -86,6 +108,10 @@ class Sidecar:
 
     def start(self) -> None:
         """Starts the process; returns when it is healthy."""
+        self._await_health(self.launch())
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        """Starts the process; returns at once."""
         with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-m", "seamark_sidecar", "up"],
@@ -96,7 +122,31 @@ class Sidecar:
                 env=self.environment,
             )
         self.starts += 1
-        self._await_health(self._process)
+        return self._process
+
+    def status(self) -> sidecar_pb2.StatusResponse:
+        """What it says of itself; raises grpc.RpcError when it does not answer."""
+        with grpc.insecure_channel(self.address) as channel:
+            return ask_status(channel)
+
+    def await_index(self, changes: int, within: float) -> None:
+        """Returns when so many changes of the record, and all others, can be found."""
+        limit = time.monotonic() + within
+        with grpc.insecure_channel(self.address) as channel:
+            while time.monotonic() < limit:
+                index = ask_status(channel).index
+                if index.ready and changes <= index.last_seq <= index.applied_seq:
+                    return
+                time.sleep(STATUS_PAUSE)
+        raise SidecarFailed(
+            f"the index did not follow within {within:g} s: it is "
+            f"{'' if index.ready else 'not '}ready and has {index.applied_seq:,} of "
+            f"{index.last_seq:,} changes; {self._last_words()}"
+        )
+
+    def said(self, event: str) -> int:
+        """How often it logged this, in all its lives."""
+        return (self.directory / "log").read_text(errors="replace").count(f'"{event}"')
 
     def kill(self) -> None:
         """SIGKILL; the socket stays behind as it does after a crash."""

@@ -1,6 +1,6 @@
 """Memory for AI coding agents: what runs inside the agent's own process."""
 
-from seamark.client import Client
+from seamark.client import Client, connect
 from seamark.errors import SeamarkError
 from seamark.events import (
     Body,
@@ -56,4 +56,5 @@ __all__ = [
     "ToolCalled",
     "ToolReturned",
     "UserSaid",
+    "connect",
 ]

@@ -6,26 +6,33 @@ import atexit
 import itertools
 import logging
 import os
+import sys
 import threading
+import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from seamark import calls
-from seamark.errors import CallRefused, SeamarkError
-from seamark.link import Link
-from seamark.outbox import Entry, Outbox
-from seamark.session import Session, Ticket
+from seamark.delivery import MOST_REFUSALS, Delivery
+from seamark.errors import (
+    CallRefused,
+    LaunchFailed,
+    ProtocolMismatch,
+    SeamarkError,
+    SidecarUnavailable,
+)
+from seamark.launch import BEING_STARTED, Launcher
+from seamark.link import FORK_WAIT, Link
+from seamark.outbox import Outbox
+from seamark.session import ASK_AGAIN, Session, Ticket
 from seamark.settings import Settings
-from seamark.wire.v1 import sidecar_pb2 as wire
 
 log = logging.getLogger("seamark")
 
-INGEST_TIMEOUT = 2.0  # seconds, on the sender's thread
-FORK_WAIT = 0.2
-MOST_REFUSALS = 3  # of one errand, before it is given up
+JOIN_WAIT = 0.2  # seconds
 
 
 class Client:
@@ -36,17 +43,21 @@ class Client:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.why_without_memory = ""
-        self.rejected = 0
-        self._warned: set[type[BaseException]] = set()
+        self._warned: set[object] = set()
         self._warning = threading.Lock()
+        self._closed = False
+        self._launcher: Launcher | None = None
+        self._launch_failure = ""
         self.settings = settings or self._settings_from_env()
         self.disabled = self.settings.disabled
         self.link = Link(self.settings.address)
-        self.outbox = Outbox(self._deliver, self.settings.buffer)
+        self._delivery = Delivery(self.link, self)
+        self.outbox = Outbox(self._delivery.send, self.settings.buffer)
         if self.disabled:
-            self.outbox.discard()
+            self.outbox.switch_off()
         self._sessions: weakref.WeakSet[Session] = weakref.WeakSet()
-        _clients.add(self)
+        self._launcher = self._own_launcher()
+        _clients[id(self)] = self
 
     def _settings_from_env(self) -> Settings:
         try:
@@ -55,10 +66,21 @@ class Client:
             self.without_memory(error)
             return Settings(address="", disabled=True)
 
+    def _own_launcher(self) -> Launcher | None:
+        settings = self.settings
+        if self.disabled or not settings.autostart or settings.data_dir is None:
+            return None
+        return Launcher(settings, settings.data_dir, os.environ, self)
+
     @property
     def dropped(self) -> int:
-        """Events that found the buffer full."""
+        """Events that found the buffer full, or the client closed."""
         return self.outbox.dropped
+
+    @property
+    def rejected(self) -> int:
+        """Events that cannot be sent, or that the sidecar refused for good."""
+        return self._delivery.rejected
 
     def start_session(
         self,
@@ -114,29 +136,74 @@ class Client:
     def close(self, timeout: float | None = None) -> None:
         """Delivers what is waiting, within the close deadline, and lets go of the sidecar."""
         self.outbox.close(self.settings.close_deadline if timeout is None else timeout)
+        if not self.disabled and not self._closed:
+            self._closed = True
+            self.why_without_memory = "the client was closed"
+        if self._launcher is not None:
+            self._launcher.close()
         self.link.close()
+        self.outbox.join(JOIN_WAIT)
 
     # For the sessions of this client.
 
     def with_memory(self) -> None:
         """A call went well."""
-        if self.why_without_memory:
-            self.why_without_memory = ""
+        if self.why_without_memory and not self._closed:
+            self.why_without_memory = self._launch_failure = ""
             log.info("seamark has memory again")
 
-    def without_memory(self, error: BaseException) -> None:
+    def without_memory(self, error: Exception) -> None:
         """A call did not; says so once for each kind of reason."""
+        if self._closed:
+            return
+        if self._is_being_mended(error):
+            self.why_without_memory = self._launch_failure or BEING_STARTED
+            return
         self.why_without_memory = str(error) or repr(error)
-        with self._warning:
-            if type(error) in self._warned:
-                return
-            self._warned.add(type(error))
-        log.warning("seamark runs without memory: %s", self.why_without_memory)
+        kind = error.reason if isinstance(error, CallRefused) else type(error)
+        self._warn(kind, "seamark runs without memory: %s", self.why_without_memory)
 
-    def refused(self, body: object, error: Exception) -> None:
-        """Counts an event that cannot be sent."""
-        self.rejected += 1
-        log.warning("seamark cannot report %s: %s", type(body).__name__, error)
+    def _is_being_mended(self, error: Exception) -> bool:
+        """Whether the launcher sees to it, and says itself what comes of that."""
+        if self._launcher is None:
+            return False
+        if isinstance(error, SidecarUnavailable) and error.absent:
+            self._launcher.request()
+            return True
+        return isinstance(error, ProtocolMismatch) and self._launcher.outdated()
+
+    # For the launcher.
+
+    def sidecar_ready(self) -> None:
+        """Tells the sidecar of the sessions that began without it."""
+        if self.why_without_memory:
+            self.link.reconnect()
+        for session in self._living_sessions():
+            if not session.is_established:
+                self.errand(session, session.make_known)
+        self.outbox.wake()
+
+    def sidecar_failed(self, error: LaunchFailed) -> None:
+        """There is none, and will not be soon."""
+        self._launch_failure = str(error)
+        self.without_memory(error)
+
+    def met_sidecar(self, version: str) -> None:
+        """A sidecar of this version answers."""
+        if self._launcher is not None:
+            self._launcher.met(version)
+
+    def warn_of(self, body: object, error: Exception) -> None:
+        """Something cannot be sent; says so once for each kind of thing."""
+        kind = type(body)
+        self._warn(kind, "seamark cannot report %s: %.200r", kind.__name__, error)
+
+    def _warn(self, kind: object, message: str, *parts: object) -> None:
+        with self._warning:
+            if kind in self._warned:
+                return
+            self._warned.add(kind)
+        log.warning(message, *parts)
 
     def errand(self, session: Session, run: Callable[[], Any]) -> Future[Any]:
         """Makes a call after all that was reported before, as often as it takes."""
@@ -154,7 +221,7 @@ class Client:
                 self.without_memory(error)
                 # A sidecar that forgot the session is told of it first, then asked again.
                 if isinstance(error, CallRefused) and (
-                    session.is_established or next(refusals) >= MOST_REFUSALS
+                    error.reason not in ASK_AGAIN or next(refusals) >= MOST_REFUSALS
                 ):
                     return None
                 raise
@@ -183,50 +250,12 @@ class Client:
         self._sessions.add(session)
         return session
 
-    def _deliver(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Sends events on the sender's thread; returns those that have to be sent again."""
-        groups: dict[Session, list[Entry]] = {}
-        for entry in entries:
-            groups.setdefault(entry[0], []).append(entry)
-        try:
-            known = {
-                session: group for session, group in groups.items() if self._knows(session, group)
-            }
-            request = wire.IngestRequest(
-                batches=[session.batch(group) for session, group in known.items()]
-            )
-            if not request.batches:
-                return ()
-            response = self.link.call(calls.INGEST, request, INGEST_TIMEOUT)
-        except SeamarkError as error:
-            self.without_memory(error)
-            raise
-        self.with_memory()
-        again: list[Entry] = []
-        # A sidecar that returns too few receipts has acknowledged nothing for the others.
-        receipts = [*response.receipts, *[wire.BatchReceipt()] * len(known)]
-        for (session, group), batch, receipt in zip(
-            known.items(), request.batches, receipts, strict=False
-        ):
-            if receipt.acknowledged_count + receipt.rejected_count >= len(batch.events):
-                self.rejected += receipt.rejected_count
+    def _living_sessions(self) -> list[Session]:
+        while True:
+            try:
+                return list(self._sessions)
+            except RuntimeError:  # Another thread began one meanwhile.
                 continue
-            if receipt.rejected_reason:
-                session.forget_capability()
-            again.extend(group)
-        return again
-
-    def _knows(self, session: Session, group: Sequence[Entry]) -> bool:
-        """Makes a session known to the sidecar; False when it is refused for good."""
-        if session.is_established:
-            return True
-        try:
-            session.establish()
-        except CallRefused as error:
-            self.without_memory(error)
-            self.rejected += len(group)
-            return False
-        return True
 
     def _after_fork(self) -> None:
         # In a child gRPC hangs past its deadlines when its fork support was switched off.
@@ -235,10 +264,31 @@ class Client:
         self._warning = threading.Lock()
         self.link.after_fork()
         self.outbox.after_fork()
+        if self._launcher is not None:
+            self._launcher.after_fork()
         if self.disabled:
-            self.outbox.discard()
+            self.outbox.switch_off()
+            self._launcher = None
         for session in self._sessions:
             session.after_fork()
+
+
+def connect(**changes: Any) -> Client:
+    """A client with the settings of the environment but for these changes.
+
+    `connect()` finds the user's sidecar or starts it; with an `address` it goes there and starts
+    none. Like the constructor it neither waits nor raises, unless a setting does not exist.
+    """
+    environ = dict(os.environ)
+    for name, variable in (("data_dir", "SEAMARK_DATA_DIR"), ("address", "SEAMARK_ADDRESS")):
+        if name in changes:
+            environ[variable] = os.fspath(changes.pop(name))
+    try:
+        return Client(replace(Settings.from_env(environ), **changes))
+    except SeamarkError as error:
+        client = Client(Settings(address="", disabled=True))
+        client.without_memory(error)
+        return client
 
 
 def _here() -> str:
@@ -248,14 +298,20 @@ def _here() -> str:
         return ""
 
 
-_clients: weakref.WeakSet[Client] = weakref.WeakSet()
-_held: list[threading.Lock] = []
+_clients: weakref.WeakValueDictionary[int, Client] = weakref.WeakValueDictionary()
+_held: list[Link] = []
+
+
+def _living() -> list[Client]:
+    # Iterating over the dictionary itself could meet a client that another thread makes.
+    return [client for each in _clients.valuerefs() if (client := each()) is not None]
 
 
 def _before_fork() -> None:
-    for client in _clients:
-        if client.outbox.sending.acquire(timeout=FORK_WAIT):
-            _held.append(client.outbox.sending)
+    until = time.monotonic() + FORK_WAIT
+    for client in _living():
+        client.link.hold(until)
+        _held.append(client.link)
 
 
 def _after_fork_in_parent() -> None:
@@ -265,13 +321,19 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     _held.clear()
-    for client in _clients:
+    for client in _living():
         client._after_fork()
+    # Workers of multiprocessing leave without the handlers of atexit, and begin by clearing
+    # their own, so that this one has to come after that.
+    if util := sys.modules.get("multiprocessing.util"):
+        util.register_after_fork(_clients, lambda _: util.Finalize(None, _at_exit, exitpriority=0))
 
 
 def _at_exit() -> None:
-    for client in list(_clients):
-        client.close()
+    # The senders are all at work meanwhile: together they get no more time than one alone.
+    began = time.monotonic()
+    for client in _living():
+        client.close(max(0.0, client.settings.close_deadline - (time.monotonic() - began)))
 
 
 os.register_at_fork(

@@ -42,6 +42,7 @@ REASON_KEY = "seamark-reason"
 LONGEST_TEXT = 64 * 1024
 LONGEST_NAME = 512
 MOST_NAMES = 64
+_MARKER_ROOM = 64
 _COUNT_MAX = 2**32 - 1
 
 _OUTCOME_TO_WIRE = {
@@ -76,13 +77,15 @@ _STATE_FROM_WIRE: dict[int, SessionState] = {
 
 def cut(text: str, limit: int = LONGEST_TEXT) -> str:
     """The text as valid UTF-8 within the limit; what was taken out of its middle is said there."""
-    if len(text) <= limit:
-        if text.isascii():
-            return text
-        return text.encode("utf-8", "replace").decode("utf-8")
-    head = limit * 3 // 4
-    marker = f"\n[... {len(text) - limit} characters cut by seamark ...]\n"
-    return cut(text[:head] + marker + text[head - limit :], limit + len(marker))
+    if len(text) > limit:
+        # The marker counts too: both sides cut, and the second must find nothing to do.
+        kept = max(0, limit - _MARKER_ROOM)
+        head = kept * 3 // 4
+        marker = f"\n[... {len(text) - kept} characters cut by seamark ...]\n"
+        text = (text[:head] + marker + text[len(text) - kept + head :])[:limit]
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def event_to_wire(sequence: int, seconds: float, body: Body | None) -> events.Event:

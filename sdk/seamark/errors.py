@@ -14,6 +14,15 @@ class SettingsError(SeamarkError):
 class SidecarUnavailable(SeamarkError):
     """No sidecar answers at the address, or it must not be trusted."""
 
+    def __init__(self, message: str, *, absent: bool = False) -> None:
+        super().__init__(message)
+        # Nobody listens there, so that starting one may help.
+        self.absent = absent
+
+
+class LaunchFailed(SeamarkError):
+    """A sidecar was to be started and did not come up."""
+
 
 class SidecarTooSlow(SeamarkError):
     """The deadline passed."""

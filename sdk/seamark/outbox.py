@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,8 +19,10 @@ log = logging.getLogger("seamark")
 
 POLL = 0.02  # seconds; waking the sender for every event would cost the agent 15 times as much
 BATCH = 256
+MOST_ERRANDS = 1024  # beyond the capacity for events
 FIRST_BACKOFF = 0.05
 LONGEST_BACKOFF = 1.0
+LONGEST_IDLE = 5.0
 
 
 class Reporter(Protocol):
@@ -34,6 +37,7 @@ class Errand:
 
     # Runs on the sender's thread; raises SeamarkError to be called again later.
     run: Callable[[], Any]
+    # Set to None when the errand is given up.
     result: Future[Any] = field(default_factory=Future)
 
 
@@ -49,35 +53,56 @@ class Outbox:
     def __init__(self, deliver: Deliver, capacity: int) -> None:
         self.capacity = capacity
         # Public because `observe` appends to it directly: a method call would double its cost.
-        self.queue: deque[Entry] = _FirstAppend(self)
-        self.dropped = 0
+        self.queue: _Queue = _Resting(self)
         self.faults = 0
         self._deliver = deliver
+        self._dropped = 0
         self._in_flight: Sequence[Entry] = ()
+        self._closed = False
         self._reset_threading()
 
     def _reset_threading(self) -> None:
-        self._moving = threading.Lock()
-        self._counting = threading.Lock()
-        # Held while a call is under way, so that a fork can wait for it.
-        self.sending = threading.Lock()
+        # Reentrant: a finalizer may report something while its thread is in here.
+        self._moving = threading.RLock()
+        self._counting = threading.RLock()
         self._wake = threading.Event()
         self._settled = threading.Condition(self._moving)
         self._thread: threading.Thread | None = None
-        self._closed = False
+
+    @property
+    def dropped(self) -> int:
+        """Entries that were taken from an agent and never delivered."""
+        # An append that overlaps with closing ends up in a queue that nobody sends.
+        return self._dropped + (len(self.queue) if self._closed else 0)
 
     def drop(self, reporter: Reporter) -> None:
         """Counts an entry that found the buffer full."""
         with self._counting:
-            self.dropped += 1
+            self._dropped += 1
             reporter.dropped += 1
 
+    def offer(self, entry: Entry) -> bool:
+        """Appends the entry; False when it was dropped."""
+        if self._closed or len(self.queue) >= self.capacity:
+            self.drop(entry[0])
+            return False
+        self.queue.append(entry)
+        return True
+
     def run_errand(self, reporter: Reporter, run: Callable[[], Any]) -> Future[Any]:
-        """Makes the call after everything appended before; never dropped."""
+        """Makes the call after everything appended before."""
         errand = Errand(run)
-        self.queue.append((reporter, 0, 0.0, errand))
-        self._wake.set()
+        entry = (reporter, 0, 0.0, errand)
+        if len(self.queue) < self.capacity + MOST_ERRANDS:
+            self.queue.append(entry)
+            self._wake.set()
+        else:
+            self._give_up([entry])
         return errand.result
+
+    def wake(self) -> None:
+        """There is reason to try again at once."""
+        self._wake.set()
 
     def unacknowledged(self, reporter: Reporter, limit: int = BATCH) -> list[Entry]:
         """The reporter's oldest entries that no acknowledgement has come for."""
@@ -90,52 +115,92 @@ class Outbox:
         """Waits until all is acknowledged; False when the time was too short."""
         self._wake.set()
         with self._settled:
+            if self.queue:
+                self.start()
             return self._settled.wait_for(lambda: not self.queue and not self._in_flight, timeout)
 
     def close(self, timeout: float) -> bool:
-        """Flushes and ends the sender."""
-        flushed = self._thread is None or self.flush(timeout)
-        self._closed = True
+        """Flushes, then takes nothing in any more; what still waits is dropped."""
+        if self._closed:
+            return True
+        flushed = self.flush(timeout)
+        with self._settled:
+            self._closed = True
+            self.queue.become(_Shut)
+            while self.queue:
+                self._give_up([self.queue.popleft()])
+            self._settled.notify_all()
         self._wake.set()
-        self.discard()
         return flushed
 
-    def discard(self) -> None:
-        """Takes nothing in any more, and forgets what waits."""
-        with self._moving:
-            self.dropped += len(self.queue)
-            self.queue = deque(maxlen=0)
+    def join(self, timeout: float) -> None:
+        """Waits until the sender of a closed outbox has ended."""
+        if (thread := self._thread) is not None:
+            thread.join(timeout)
+
+    def switch_off(self) -> None:
+        """From now on every entry vanishes, uncounted."""
+        self._closed = True
+        self.queue.become(_Off)
 
     def after_fork(self) -> None:
         """An empty outbox for a forked child; what was waiting is the parent's to send."""
         self._reset_threading()
         self._in_flight = ()
-        self.queue = _FirstAppend(self)
-        self.dropped = 0
+        self.queue = _Shut(self) if self._closed else _Resting(self)
+        self._dropped = 0
 
-    def start(self) -> None:
-        """Starts the sender unless it runs."""
-        with self._counting:
-            if self._thread is None and not self._closed:
-                self._thread = threading.Thread(
+    def start(self) -> bool:
+        """Makes sure that the sender runs; False when it cannot."""
+        with self._moving:
+            if self._closed:
+                return False
+            if self._thread is None:
+                thread = threading.Thread(
                     target=self._send_forever, name="seamark-sender", daemon=True
                 )
-                self._thread.start()
+                try:
+                    thread.start()
+                except RuntimeError:  # No more threads, or the interpreter is leaving.
+                    return False
+                self._thread = thread
+            self.queue.become(_Sending)
+            return True
 
     def _send_forever(self) -> None:
         backoff = FIRST_BACKOFF
-        while not (self._closed and not self._in_flight and not self.queue):
-            if not self._in_flight and not self._take():
-                self._wake.wait(POLL)
-                self._wake.clear()
-                continue
-            if self._send():
-                backoff = FIRST_BACKOFF
-                continue
-            if self._closed:
+        idle_since = time.monotonic()
+        while not self._closed:
+            if self._in_flight or self._take():
+                if self._send():
+                    backoff = FIRST_BACKOFF
+                else:
+                    self._pause(backoff)
+                    backoff = min(LONGEST_BACKOFF, backoff * 2)
+                idle_since = time.monotonic()
+            elif time.monotonic() - idle_since < LONGEST_IDLE:
+                self._pause(POLL)
+            elif self._retire():
                 return
-            time.sleep(backoff)
-            backoff = min(LONGEST_BACKOFF, backoff * 2)
+        with self._settled:
+            self._give_up(self._in_flight)
+            self._in_flight = ()
+
+    def _pause(self, seconds: float) -> None:
+        self._wake.wait(seconds)
+        self._wake.clear()
+
+    def _retire(self) -> bool:
+        """Ends an idle sender: it would keep a client alive that everybody else forgot."""
+        with self._moving:
+            self.queue.become(_Resting)
+        # For an append that looked the queue up before and has not come to its end.
+        self._pause(POLL)
+        with self._moving:
+            if self.queue or self._closed:
+                return False
+            self._thread = None
+            return True
 
     def _take(self) -> bool:
         """Moves the next entries into flight: events up to an errand, or one errand."""
@@ -156,38 +221,80 @@ class Outbox:
         errand = batch[0][3]
         rest: Sequence[Entry] = ()
         try:
-            with self.sending:
-                if isinstance(errand, Errand):
-                    _settle(errand, errand.run())
-                else:
-                    rest = self._deliver(batch)
+            if isinstance(errand, Errand):
+                _settle(errand, errand.run())
+            else:
+                rest = self._deliver(batch)
         except SeamarkError:
             return False
         except Exception as error:  # noqa: BLE001 - the sender must outlive its own bugs
             self.faults += 1
             log.warning("seamark lost %d entries to a fault of its own: %r", len(batch), error)
-            if isinstance(errand, Errand):
-                _settle(errand, None)
+            self._give_up(batch)
         with self._settled:
             self._in_flight = rest
             self._settled.notify_all()
         return len(rest) < len(batch)
 
+    def _give_up(self, entries: Iterable[Entry]) -> None:
+        for reporter, _, _, body in entries:
+            if isinstance(body, Errand):
+                _settle(body, None)
+            else:
+                self.drop(reporter)
 
-class _FirstAppend(deque[Entry]):
-    """The queue before its first entry: starts the sender, then gives way to a plain deque."""
+
+class _Queue(deque[Entry]):
+    """One object for the outbox's whole life, so that no append misses it.
+
+    What an append does depends on the state of the outbox; the class of the object is that state.
+    """
+
+    __slots__ = ("outbox",)
 
     def __init__(self, outbox: Outbox) -> None:
         super().__init__()
-        self._outbox = outbox
+        self.outbox = outbox
+
+    def become(self, state: type[_Queue]) -> None:
+        self.__class__ = state
+
+
+class _Sending(_Queue):
+    """A sender runs: a plain deque, the cheapest there is."""
+
+    __slots__ = ()
+
+
+class _Resting(_Queue):
+    """No sender runs: the next append starts one."""
+
+    __slots__ = ()
 
     def append(self, entry: Entry) -> None:
-        outbox = self._outbox
-        outbox.start()
-        with outbox._moving:
-            if outbox.queue is self:
-                outbox.queue = deque()
-        outbox.queue.append(entry)
+        with self.outbox._moving:
+            if self.outbox.start():
+                deque.append(self, entry)  # By now this object is of another class.
+                return
+        self.outbox._give_up([entry])
+
+
+class _Shut(_Queue):
+    """Nothing will be sent any more."""
+
+    __slots__ = ()
+
+    def append(self, entry: Entry) -> None:
+        self.outbox._give_up([entry])
+
+
+class _Off(_Queue):
+    """Nothing was ever to be sent."""
+
+    __slots__ = ()
+
+    def append(self, entry: Entry) -> None:
+        return
 
 
 def _copy(queue: deque[Entry]) -> list[Entry]:
@@ -199,5 +306,6 @@ def _copy(queue: deque[Entry]) -> list[Entry]:
 
 
 def _settle(errand: Errand, value: Any) -> None:
-    if not errand.result.done():
+    # Whoever waited for it may have given up; the errand was run all the same.
+    with contextlib.suppress(InvalidStateError):
         errand.result.set_result(value)

@@ -9,7 +9,7 @@ import json
 import secrets
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
@@ -35,8 +35,15 @@ if TYPE_CHECKING:
 
 WITHOUT_MEMORY = "Memory cannot be reached right now. Go on without it."
 NOTED_FOR_LATER = "Noted. Memory cannot be reached right now; the note will be delivered later."
+NOT_RECORDED = "Nothing was recorded: the type, the content, files and tags must be text."
 DELIVERED_LATER = "Memory cannot be reached right now; the end of the session is delivered later."
+NOT_TAKEN = "Memory did not take the end of this session"
 START_TIMEOUT = 2.0  # seconds, on the sender's thread only
+# A server takes 4 MB by default; one event, half a megabyte at most, may go beyond this.
+MOST_BYTES = 1024 * 1024
+LONGEST_PATH = 4096
+# A sidecar with a new data directory, or a new key, does not know the session any more.
+ASK_AGAIN = frozenset({"UNKNOWN_SESSION", "WRONG_CAPABILITY"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +88,7 @@ class Ticket:
             path, name, session_type, role = rest
             if not all(isinstance(each, str) for each in (session_id, *rest)):
                 raise ValueError("not text")
+            session_id.encode()  # It goes into every call as it is.
             return cls(
                 session_id=session_id,
                 claim=bytes.fromhex(claim),
@@ -89,7 +97,7 @@ class Ticket:
                 session_type=session_type,
                 role=role,
             )
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise UndecodableMessage(f"this is not a session's ticket: {error}") from error
 
 
@@ -110,7 +118,6 @@ class Session:
         self._capacity = client.outbox.capacity
         self._ticket = ticket
         self._task = task
-        self._breaker = Breaker()
         self._capability = b""
         self._step = 0
         self.after_fork()
@@ -119,6 +126,7 @@ class Session:
         """A forked child reports under a name of its own."""
         self.producer_id = uuid.uuid4().hex
         self._next_sequence = itertools.count(1).__next__
+        self._breaker = Breaker()
         self.dropped = 0
 
     # Observing: the agent's hot path.
@@ -137,31 +145,23 @@ class Session:
 
     def prepare_step(self, step: int) -> Injection:
         """What to show before this model call; empty without memory."""
-        request = wire.PrepareStepRequest(step=step)
-        response = self._decide(calls.PREPARE_STEP, request, self._client.settings.step_deadline)
-        return codec.injection_from_wire(response.injection) if response else NOTHING
+        self._step = step
+        return _shown(self._decide(calls.PREPARE_STEP, lambda: wire.PrepareStepRequest(step=step)))
 
     async def aprepare_step(self, step: int) -> Injection:
-        request = wire.PrepareStepRequest(step=step)
-        response = await self._adecide(
-            calls.PREPARE_STEP, request, self._client.settings.step_deadline
+        self._step = step
+        return _shown(
+            await self._adecide(calls.PREPARE_STEP, lambda: wire.PrepareStepRequest(step=step))
         )
-        return codec.injection_from_wire(response.injection) if response else NOTHING
 
     def augment_tool_result(self, call_id: str) -> Injection:
         """What to append to the result of this tool call; empty without memory."""
-        request = wire.AugmentToolResultRequest(call_id=codec.cut(call_id, codec.LONGEST_NAME))
-        response = self._decide(
-            calls.AUGMENT_TOOL_RESULT, request, self._client.settings.tool_result_deadline
-        )
-        return codec.injection_from_wire(response.injection) if response else NOTHING
+        return _shown(self._decide(calls.AUGMENT_TOOL_RESULT, lambda: _result_request(call_id)))
 
     async def aaugment_tool_result(self, call_id: str) -> Injection:
-        request = wire.AugmentToolResultRequest(call_id=codec.cut(call_id, codec.LONGEST_NAME))
-        response = await self._adecide(
-            calls.AUGMENT_TOOL_RESULT, request, self._client.settings.tool_result_deadline
+        return _shown(
+            await self._adecide(calls.AUGMENT_TOOL_RESULT, lambda: _result_request(call_id))
         )
-        return codec.injection_from_wire(response.injection) if response else NOTHING
 
     # Tools.
 
@@ -169,34 +169,36 @@ class Session:
         self, query: str, *, types: Sequence[str] = (), files: Sequence[str] = (), limit: int = 0
     ) -> SearchResult:
         """Memories that answer the query; `text` is for the agent and always set."""
-        response = self._ask(calls.SEARCH, _search_request(query, types, files, limit))
+        response = self._ask(calls.SEARCH, lambda: _search_request(query, types, files, limit))
         return codec.search_from_wire(response) if response else _NO_SEARCH
 
     async def asearch(
         self, query: str, *, types: Sequence[str] = (), files: Sequence[str] = (), limit: int = 0
     ) -> SearchResult:
-        response = await self._aask(calls.SEARCH, _search_request(query, types, files, limit))
+        response = await self._aask(
+            calls.SEARCH, lambda: _search_request(query, types, files, limit)
+        )
         return codec.search_from_wire(response) if response else _NO_SEARCH
 
     def record(self, memory: MemoryRecorded) -> str:
         """Hands in what the agent wants remembered; answers with a sentence for it."""
-        entry = self._entry(memory)
-        response = self._ask(calls.RECORD, wire.RecordRequest(), entry)
-        return self._recorded(entry, response)
+        entry = self._entry_for(memory)
+        if entry is None:
+            return NOT_RECORDED
+        return self._recorded(entry, self._ask(calls.RECORD, wire.RecordRequest, entry))
 
     async def arecord(self, memory: MemoryRecorded) -> str:
-        entry = self._entry(memory)
-        response = await self._aask(calls.RECORD, wire.RecordRequest(), entry)
-        return self._recorded(entry, response)
+        entry = self._entry_for(memory)
+        if entry is None:
+            return NOT_RECORDED
+        return self._recorded(entry, await self._aask(calls.RECORD, wire.RecordRequest, entry))
 
     def checkpoint(self, label: str = "") -> bool:
         """Commits what was reported so far; False when it could not be done now."""
-        request = wire.CheckpointRequest(label=codec.cut(label, codec.LONGEST_NAME))
-        return self._ask(calls.CHECKPOINT, request) is not None
+        return self._ask(calls.CHECKPOINT, lambda: _checkpoint_request(label)) is not None
 
     async def acheckpoint(self, label: str = "") -> bool:
-        request = wire.CheckpointRequest(label=codec.cut(label, codec.LONGEST_NAME))
-        return await self._aask(calls.CHECKPOINT, request) is not None
+        return await self._aask(calls.CHECKPOINT, lambda: _checkpoint_request(label)) is not None
 
     # The end.
 
@@ -229,6 +231,11 @@ class Session:
         """The sidecar does not accept it any more; the next delivery asks for a new one."""
         self._capability = b""
 
+    def make_known(self) -> None:
+        """Establishes the session unless it is; raises SeamarkError."""
+        if not self.is_established:
+            self.establish()
+
     def establish(self, within: float = START_TIMEOUT) -> None:
         """Makes the session known to the sidecar; raises SeamarkError."""
         link = self._client.link
@@ -238,29 +245,51 @@ class Session:
         link = self._client.link
         self._established(await link.acall(calls.START_SESSION, self._start_request(), within))
 
-    def batch(self, entries: Sequence[Entry]) -> events.EventBatch:
-        """The entries as the wire wants them; one that cannot be encoded is left out."""
+    def batch(
+        self, entries: Iterable[Entry] = (), room: int = MOST_BYTES
+    ) -> tuple[events.EventBatch, int]:
+        """As many of the entries as there is room for, at least one, and their number.
+
+        One that cannot be encoded is counted but left out.
+        """
         batch = events.EventBatch(
             session_id=self.id,
             producer_id=self.producer_id,
             capability=self._capability,
             dropped_count=self.dropped,
+            queued_count=len(self._outbox.queue),
+            breaker_open=self._breaker.is_open,
         )
-        for _, sequence, seconds, body in entries:
-            try:
-                batch.events.append(codec.event_to_wire(sequence, seconds, body))  # type: ignore[arg-type]
-            except (TypeError, ValueError, AttributeError) as error:
-                self._client.refused(body, error)
-        return batch
+        count = 0
+        for entry in entries:
+            event = self._encoded(entry)
+            if event is not None:
+                room -= event.ByteSize()
+                if room < 0 and batch.events:
+                    break
+                batch.events.append(event)
+            count += 1
+        return batch, count
+
+    def _encoded(self, entry: Entry) -> events.Event | None:
+        _, sequence, seconds, body = entry
+        try:
+            return codec.event_to_wire(sequence, seconds, body)  # type: ignore[arg-type]
+        except Exception as error:  # noqa: BLE001 - what an app hands in can fail in any way
+            self._client.warn_of(body, error)
+            return None
 
     def _start_request(self) -> wire.StartSessionRequest:
         ticket = self._ticket
         return wire.StartSessionRequest(
             session_id=ticket.session_id,
             claim=ticket.claim,
-            project=wire.ProjectHint(path=ticket.project_path, name=ticket.project_name),
-            session_type=ticket.session_type,
-            role=ticket.role,
+            project=wire.ProjectHint(
+                path=codec.cut(ticket.project_path, LONGEST_PATH),
+                name=codec.cut(ticket.project_name, codec.LONGEST_NAME),
+            ),
+            session_type=codec.cut(ticket.session_type, codec.LONGEST_NAME),
+            role=codec.cut(ticket.role, codec.LONGEST_NAME),
             task=codec.cut(self._task),
         )
 
@@ -269,72 +298,91 @@ class Session:
             raise UndecodableMessage("the sidecar returned no capability")
         self.start = codec.start_from_wire(response)
         self._capability = response.capability
+        self._client.met_sidecar(response.sidecar_version)
 
-    def _entry(self, body: Body) -> Entry:
-        return (self, self._next_sequence(), time.time(), body)
+    def _entry_for(self, memory: MemoryRecorded) -> Entry | None:
+        seconds = time.time()
+        if self._encoded((self, 0, seconds, memory)) is None:
+            return None
+        return (self, self._next_sequence(), seconds, memory)
 
     def _decide(
-        self, call: calls.Call[Any, calls.Response], request: Any, deadline: float
+        self, call: calls.Call[Any, calls.Response], request: Callable[[], Any]
     ) -> calls.Response | None:
-        step = self._step = getattr(request, "step", self._step)
+        step = self._step
         if not self._capability or not self._breaker.allows(step, time.monotonic()):
             return None
-        return self._ask(call, request, deadline=deadline, breaker_step=step)
+        return self._ask(call, request, breaker_step=step)
 
     async def _adecide(
-        self, call: calls.Call[Any, calls.Response], request: Any, deadline: float
+        self, call: calls.Call[Any, calls.Response], request: Callable[[], Any]
     ) -> calls.Response | None:
-        step = self._step = getattr(request, "step", self._step)
+        step = self._step
         if not self._capability or not self._breaker.allows(step, time.monotonic()):
             return None
-        return await self._aask(call, request, deadline=deadline, breaker_step=step)
+        return await self._aask(call, request, breaker_step=step)
 
     def _ask(
         self,
         call: calls.Call[Any, calls.Response],
-        request: Any,
+        request: Callable[[], Any],
         *extra: Entry,
-        deadline: float | None = None,
         breaker_step: int | None = None,
     ) -> calls.Response | None:
         if self._client.disabled:
             return None
+        end = time.monotonic() + self._deadline(call)
         try:
             if not self._capability:
-                self.establish(self._client.settings.session_start_deadline)
-            self._attach(request, extra)
-            response = self._client.link.call(
-                call, request, deadline or self._client.settings.tool_deadline
-            )
-        except Exception as error:  # noqa: BLE001 - the agent goes on whatever happens here
+                self.establish(self._start_deadline(end))
+            filled = self._filled(request(), extra)
+            response = self._client.link.call(call, filled, end - time.monotonic())
+        except BaseException as error:  # The agent goes on whatever happens here.
             self._went_without(error, breaker_step)
+            if not isinstance(error, Exception):
+                raise
             return None
         return self._answered(response, breaker_step)
 
     async def _aask(
         self,
         call: calls.Call[Any, calls.Response],
-        request: Any,
+        request: Callable[[], Any],
         *extra: Entry,
-        deadline: float | None = None,
         breaker_step: int | None = None,
     ) -> calls.Response | None:
         if self._client.disabled:
             return None
+        end = time.monotonic() + self._deadline(call)
         try:
             if not self._capability:
-                await self.aestablish(self._client.settings.session_start_deadline)
-            self._attach(request, extra)
-            response = await self._client.link.acall(
-                call, request, deadline or self._client.settings.tool_deadline
-            )
-        except Exception as error:  # noqa: BLE001 - the agent goes on whatever happens here
+                await self.aestablish(self._start_deadline(end))
+            filled = self._filled(request(), extra)
+            response = await self._client.link.acall(call, filled, end - time.monotonic())
+        except BaseException as error:  # The agent goes on whatever happens here.
             self._went_without(error, breaker_step)
+            if not isinstance(error, Exception):
+                raise
             return None
         return self._answered(response, breaker_step)
 
-    def _attach(self, request: Any, extra: Sequence[Entry]) -> None:
-        request.events.CopyFrom(self.batch([*self._outbox.unacknowledged(self), *extra]))
+    def _deadline(self, call: calls.Call[Any, Any]) -> float:
+        settings = self._client.settings
+        if call is calls.PREPARE_STEP:
+            return settings.step_deadline
+        if call is calls.AUGMENT_TOOL_RESULT:
+            return settings.tool_result_deadline
+        return settings.tool_deadline
+
+    def _start_deadline(self, end: float) -> float:
+        return min(self._client.settings.session_start_deadline, end - time.monotonic())
+
+    def _filled(self, request: Any, extra: Sequence[Entry]) -> Any:
+        """The request with all that the sidecar may not have seen yet."""
+        batch, _ = self.batch(self._outbox.unacknowledged(self))
+        batch.events.extend(self.batch(extra)[0].events)
+        request.events.CopyFrom(batch)
+        return request
 
     def _answered(self, response: calls.Response, breaker_step: int | None) -> calls.Response:
         self._client.with_memory()
@@ -342,10 +390,11 @@ class Session:
             self._breaker.succeeded()
         return response
 
-    def _went_without(self, error: Exception, breaker_step: int | None) -> None:
-        if isinstance(error, CallRefused) and error.reason in _ASK_AGAIN:
+    def _went_without(self, error: BaseException, breaker_step: int | None) -> None:
+        if isinstance(error, CallRefused) and error.reason in ASK_AGAIN:
             self.forget_capability()
-        self._client.without_memory(error)
+        if isinstance(error, Exception):  # Not when the app itself called it off.
+            self._client.without_memory(error)
         if breaker_step is None:
             return
         if isinstance(error, SidecarTooSlow):
@@ -359,15 +408,14 @@ class Session:
         if self._client.disabled:
             return WITHOUT_MEMORY
         # The same sequence as in the call that failed: it cannot be stored twice.
-        self._outbox.queue.append(entry)
-        return NOTED_FOR_LATER
+        return NOTED_FOR_LATER if self._outbox.offer(entry) else WITHOUT_MEMORY
 
     def _completion(
         self, outcome: SessionOutcome, validated: bool | None
     ) -> Future[SessionSummary | None]:
         def run() -> SessionSummary:
             request = wire.CompleteSessionRequest(
-                events=self.batch(()),
+                events=self.batch()[0],
                 outcome=codec.outcome_to_wire(outcome),
                 validation=codec.validation_to_wire(validated),
             )
@@ -399,7 +447,7 @@ class Session:
         try:
             return self._client.link.call(call, request, self._client.settings.tool_deadline)
         except CallRefused as error:
-            if error.reason in _ASK_AGAIN:
+            if error.reason in ASK_AGAIN:
                 self.forget_capability()
             raise
 
@@ -408,23 +456,41 @@ class Session:
             summary = pending.result(self._client.settings.close_deadline)
         except FutureTimeout:
             return _ENDS_LATER
-        return summary or _ENDS_LATER
+        return summary or self._not_taken()
 
     async def _aawait_end(self, pending: Future[SessionSummary | None]) -> SessionSummary:
         try:
+            # Cancels the waiting when time is up, not the errand.
             summary = await asyncio.wait_for(
-                asyncio.shield(asyncio.wrap_future(pending)),
-                self._client.settings.close_deadline,
+                asyncio.wrap_future(pending), self._client.settings.close_deadline
             )
         except TimeoutError:
             return _ENDS_LATER
-        return summary or _ENDS_LATER
+        return summary or self._not_taken()
+
+    def _not_taken(self) -> SessionSummary:
+        if self._client.disabled:
+            return SessionSummary()
+        why = self._client.why_without_memory
+        return SessionSummary(line=f"{NOT_TAKEN}: {why}" if why else f"{NOT_TAKEN}.")
 
 
 _NO_SEARCH = SearchResult(text=WITHOUT_MEMORY)
 _ENDS_LATER = SessionSummary(line=DELIVERED_LATER)
-# A sidecar with a new data directory, or a new key, does not know the session any more.
-_ASK_AGAIN = frozenset({"UNKNOWN_SESSION", "WRONG_CAPABILITY"})
+
+
+def _shown(
+    response: wire.PrepareStepResponse | wire.AugmentToolResultResponse | None,
+) -> Injection:
+    return codec.injection_from_wire(response.injection) if response else NOTHING
+
+
+def _result_request(call_id: str) -> wire.AugmentToolResultRequest:
+    return wire.AugmentToolResultRequest(call_id=codec.cut(call_id, codec.LONGEST_NAME))
+
+
+def _checkpoint_request(label: str) -> wire.CheckpointRequest:
+    return wire.CheckpointRequest(label=codec.cut(label, codec.LONGEST_NAME))
 
 
 def _search_request(

@@ -44,7 +44,9 @@ class RecordingSidecar:
         # How it misbehaves.
         self.delay = 0.0  # seconds before each answer
         self.garbage = False  # answers bytes that are no message
-        self.refusal = ""  # a reason with which every call is refused
+        self.refusal = ""  # a reason with which calls are refused
+        self.refused_call = ""  # the only one, such as `Ingest`; empty means every call
+        self.refusal_code = grpc.StatusCode.FAILED_PRECONDITION
         self._lock = threading.Lock()
         self._requests: list[tuple[str, Message]] = []
         self._seen: dict[tuple[str, str, int], Body | None] = {}
@@ -91,6 +93,11 @@ class RecordingSidecar:
             time.sleep(0.005)
         return self.bodies()
 
+    def forget_sessions(self) -> None:
+        """Knows no session any more, as with a new data directory; what it recorded stays."""
+        with self._lock:
+            self._sessions.clear()
+
     def __enter__(self) -> RecordingSidecar:
         self._directory = Path(tempfile.mkdtemp(prefix="seamark-"))
         self.start()
@@ -135,11 +142,14 @@ class RecordingSidecar:
                 self._requests.append((call.path, request))
             if self.delay:
                 time.sleep(self.delay)
-            if self.refusal:
+            if self.refusal and call.path.endswith(self.refused_call):
                 context.set_trailing_metadata(((codec.REASON_KEY, self.refusal),))
-                context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"refused: {self.refusal}")
+                context.abort(self.refusal_code, f"refused: {self.refusal}")
             if self.garbage:
                 return b"\xff\xff\xff\xff not a message"
+            if not self._knows(request):
+                context.set_trailing_metadata(((codec.REASON_KEY, "UNKNOWN_SESSION"),))
+                context.abort(grpc.StatusCode.NOT_FOUND, "no such session; start it first")
             response: Message = answer(request)
             return response.SerializeToString()
 
@@ -171,6 +181,17 @@ class RecordingSidecar:
             ),
         }
 
+    def _knows(self, request: Any) -> bool:
+        match request:
+            case wire.StartSessionRequest() | wire.IngestRequest() | wire.StatusRequest():
+                return True
+            case wire.ReportValidationRequest():
+                session_id = request.session_id
+            case _:
+                session_id = request.events.session_id
+        with self._lock:
+            return session_id in self._sessions
+
     def _keep(self, batch: events.EventBatch) -> int:
         with self._lock:
             for message in batch.events:
@@ -183,9 +204,14 @@ class RecordingSidecar:
         return len(batch.events)
 
     def _ingest(self, request: wire.IngestRequest) -> wire.IngestResponse:
+        with self._lock:
+            known = set(self._sessions)
         return wire.IngestResponse(
             receipts=[
-                wire.BatchReceipt(acknowledged_count=self._keep(batch)) for batch in request.batches
+                wire.BatchReceipt(acknowledged_count=self._keep(batch))
+                if batch.session_id in known
+                else wire.BatchReceipt(rejected_reason="UNKNOWN_SESSION")
+                for batch in request.batches
             ]
         )
 

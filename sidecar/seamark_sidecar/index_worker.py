@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,12 +16,14 @@ from numpy.typing import NDArray
 from seamark_sidecar.models.errors import ModelBroken
 from seamark_sidecar.models.installed import installed_model
 from seamark_sidecar.retrieval import sparse
+from seamark_sidecar.store.fault_points import fault_point
 from seamark_sidecar.store.qdrant_edge import EdgeIndex, EdgePoint, Ranking
 from seamark_sidecar.workers import program
 
 HALF = np.dtype("<f2")
 DATA_DIR = "--data-dir"
 INDEX_NAME = "index"
+LONGEST_CALL = 40.0  # seconds; nobody waits as long for an answer
 
 
 class Spec(Protocol):
@@ -85,10 +89,15 @@ class IndexProgram:
         self._index.rebuild()
 
     def apply(self, points: Sequence[Any], model: str) -> None:
-        self._index.upsert(self._points(points, model))
+        made = self._points(points, model)
+        fault_point("index.before_apply")
+        self._index.upsert(made)
+        fault_point("index.after_apply")
 
     def flush(self, applied: int) -> None:
+        fault_point("index.before_flush")
         self._index.flush(applied)
+        fault_point("index.after_flush")
 
     def holds(self, points: Sequence[Any], model: str) -> bool:
         return self._index.holds(self._points(points, model))
@@ -97,11 +106,14 @@ class IndexProgram:
         if self._embedder is None:
             return None
         spec = self._embedder.spec
+        # One by one: with one thread nothing is gained by padding texts to the same length, and a
+        # vector then does not depend on the texts beside it.
+        rows = (self._embedder.embed([text])[0] for text in texts)
         return {
             "model": spec.id,
             "dimensions": spec.dimensions,
             "pooling": spec.pooling,
-            "values": [row.astype(HALF).tobytes() for row in self._embedder.embed(texts)],
+            "values": [row.astype(HALF).tobytes() for row in rows],
         }
 
     def search(
@@ -142,7 +154,25 @@ def main() -> None:
     arguments = sys.argv[1:]
     data_dir = Path(arguments[arguments.index(DATA_DIR) + 1])
     embedder, fault = _embedder(data_dir)
-    program.serve(program.channel_from(arguments), IndexProgram(data_dir, embedder, fault).methods)
+    methods = IndexProgram(data_dir, embedder, fault).methods
+    program.serve(program.channel_from(arguments), limited(methods, LONGEST_CALL))
+
+
+def limited(methods: Mapping[str, program.Method], seconds: float) -> dict[str, program.Method]:
+    """The same methods; one that is stuck ends the process.
+
+    Some damage makes the engine loop for ever. It holds the GIL then, so nothing in Python could
+    stop it; the signal's default action does.
+    """
+
+    def call(method: program.Method, **arguments: Any) -> Any:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            return method(**arguments)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    return {name: partial(call, method) for name, method in methods.items()}
 
 
 def _embedder(data_dir: Path) -> tuple[Embedder | None, str]:

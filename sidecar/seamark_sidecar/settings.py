@@ -15,6 +15,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 _MOST_SECONDS = 1e9
 _MOST_DAYS = 36_500
 _MOST_MB = 1 << 20
+_MB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,10 @@ class Settings:
     validation_timeout: float = 86_400.0
     # Days that events are kept when their session's gate never closes.
     journal_days: float = 7.0
+    # Bytes of the journal; beyond them the sessions that are silent the longest are ended.
+    journal_size: int = 512 << 20
+    # Bytes; with less on the disk nothing more is learnt, so that what is stored stays sound.
+    least_free: int = 200 << 20
     # Bytes; a worker that takes more is started anew.
     worker_memory: int = 1 << 30
     # Seconds without a call after which the sidecar ends; 0 means never.
@@ -58,6 +63,8 @@ class Settings:
                 environ, "SEAMARK_VALIDATION_TIMEOUT_S", 86_400, _MOST_SECONDS
             ),
             journal_days=_amount(environ, "SEAMARK_JOURNAL_DAYS", 7, _MOST_DAYS),
+            journal_size=int(_amount(environ, "SEAMARK_JOURNAL_MB", 512, _MOST_MB) * _MB),
+            least_free=int(_amount(environ, "SEAMARK_MIN_FREE_MB", 200, _MOST_MB, zero=True) * _MB),
             worker_memory=int(_amount(environ, "SEAMARK_WORKER_MB", 1024, _MOST_MB)) << 20,
         )
 
@@ -71,7 +78,9 @@ def _log_level(environ: Mapping[str, str]) -> str:
     return text
 
 
-def _amount(environ: Mapping[str, str], name: str, default: float, most: float) -> float:
+def _amount(
+    environ: Mapping[str, str], name: str, default: float, most: float, *, zero: bool = False
+) -> float:
     text = environ.get(name, "").strip()
     if not text:
         return float(default)
@@ -79,6 +88,7 @@ def _amount(environ: Mapping[str, str], name: str, default: float, most: float) 
         value = float(text)
     except ValueError:
         value = float("nan")
-    if not 0 < value <= most:
-        raise SettingsError(f"{name} is {text!r}; use a number above 0 and up to {most:,.0f}")
+    if not (0 < value <= most or (zero and value == 0)):
+        least = "from 0" if zero else "above 0 and"
+        raise SettingsError(f"{name} is {text!r}; use a number {least} up to {most:,.0f}")
     return value

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from google.protobuf.message import DecodeError
+from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -141,16 +142,24 @@ def test_bytes_that_happen_to_be_an_event_decode_or_are_refused(raw):
         return
 
 
+def returned(**fields):
+    return events.Event(sequence=1, tool_returned=events.ToolReturned(**fields))
+
+
+def produced(**fields):
+    return events.Event(sequence=1, text_produced=events.TextProduced(**fields))
+
+
 @pytest.mark.parametrize(
     ("message", "told"),
     [
         (events.Event(sequence=0), "at least 1"),
         (events.Event(sequence=2**63), "below 2\\*\\*63"),
-        (events.Event(sequence=1, tool_returned=events.ToolReturned()), "outcome of 0"),
-        (events.Event(sequence=1, tool_returned=events.ToolReturned(outcome=99)), "outcome of 99"),
-        (events.Event(sequence=1, text_produced=events.TextProduced()), "kind of 0"),
-        (events.Event(sequence=1, text_produced=events.TextProduced(kind=-1)), "kind of -1"),
-        (events.Event(sequence=1, observe_time={"seconds": 10**12}), "outside the calendar"),
+        (returned(), "outcome of 0"),
+        (returned(outcome=99), "outcome of 99"),
+        (produced(), "kind of 0"),
+        (produced(kind=-1), "kind of -1"),
+        (events.Event(sequence=1, observe_time=Timestamp(seconds=10**12)), "outside the calendar"),
     ],
 )
 def test_what_makes_no_sense_is_named(message, told):

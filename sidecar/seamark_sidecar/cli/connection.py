@@ -46,13 +46,16 @@ class Connection:
     operator: OperatorServiceStub
 
     def call(
-        self, method: grpc.UnaryUnaryMultiCallable[Request, Answer], request: Request
+        self,
+        method: grpc.UnaryUnaryMultiCallable[Request, Answer],
+        request: Request,
+        within: float = DEADLINE,
     ) -> Answer:
         """The sidecar's answer; raises CommandFailed with its reason, or why there is none."""
         try:
-            return method(request, timeout=DEADLINE, metadata=_METADATA)
+            return method(request, timeout=within, metadata=_METADATA)
         except grpc.RpcError as error:
-            raise _failure(error, self.settings) from error
+            raise _failure(error, self.settings, within) from error
 
 
 @contextmanager
@@ -86,7 +89,7 @@ def is_serving(settings: Settings, deadline: float) -> bool:
     return answer.status == health_pb2.HealthCheckResponse.SERVING
 
 
-def _failure(error: grpc.RpcError, settings: Settings) -> CommandFailed:
+def _failure(error: grpc.RpcError, settings: Settings, within: float) -> CommandFailed:
     # Every error of a finished call is also that call.
     assert isinstance(error, grpc.Call)
     code = error.code()
@@ -100,7 +103,7 @@ def _failure(error: grpc.RpcError, settings: Settings) -> CommandFailed:
             )
         case grpc.StatusCode.DEADLINE_EXCEEDED:
             message = (
-                f"the sidecar at {settings.address} did not answer within {DEADLINE:g} s; "
+                f"the sidecar at {settings.address} did not answer within {within:g} s; "
                 "if it hangs, stop it: seamark down --force"
             )
         case grpc.StatusCode.UNIMPLEMENTED:

@@ -56,3 +56,33 @@ def fields(rows: Sequence[tuple[str, str]], indent: int = 2) -> list[Text]:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 memory`, `2 memories`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def columns(rows: Sequence[Sequence[str]], *, right: frozenset[int], indent: int = 2) -> list[Text]:
+    """Rows in aligned columns; those numbered in `right` end below each other."""
+    tame = [[plain(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*tame, strict=True)]
+    return [
+        Text(
+            " " * indent
+            + "  ".join(
+                _padded(cell, width, right=number in right)
+                for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+        )
+        for row in tame
+    ]
+
+
+def _padded(text: str, width: int, *, right: bool) -> str:
+    space = " " * (width - cell_len(text))
+    return space + text if right else text + space
+
+
+def size_of(size: int) -> str:
+    """`0 kB`, `12 kB`, `3.4 MB`, `1.2 GB`."""
+    if size < 1_000_000:
+        return f"{-(-size // 1000):,} kB"
+    if size < 1_000_000_000:
+        return f"{size / 1e6:,.1f} MB"
+    return f"{size / 1e9:,.1f} GB"

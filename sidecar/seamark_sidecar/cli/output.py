@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
 
 from seamark_sidecar.cli.terminal import plain, stdout_console
 
-Json = Mapping[str, Any]
+Json = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 def show(lines: Iterable[Text | str], answer: Json, *, as_json: bool) -> None:

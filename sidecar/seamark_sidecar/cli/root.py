@@ -13,6 +13,7 @@ import click
 
 from seamark.errors import SeamarkError
 from seamark_sidecar.cli.demo import demo
+from seamark_sidecar.cli.doctor import doctor
 from seamark_sidecar.cli.down import down
 from seamark_sidecar.cli.explain import explain
 from seamark_sidecar.cli.failure import CommandFailed, reason_of
@@ -58,7 +59,7 @@ def seamark(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (up, down, status, demo, search, remember, memories, explain, models):
+for command in (up, down, status, doctor, demo, search, remember, memories, explain, models):
     seamark.add_command(command)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,9 +18,7 @@ from seamark_sidecar.retrieval.index import Entry, Index, text_hash
 log = structlog.get_logger("seamark.index")
 
 BATCH = 128
-# Of what is embedded at once: small, so that a query waits for one such batch at the most.
-EMBED_BATCH = 16
-EMBED_CHARACTERS = 6000
+EMBED_BATCH = 4  # small, so that a query waits for one such batch at the most
 # Memories that are compared when the index is opened: the newest, and any.
 NEWEST = 128
 ANY = 32
@@ -29,9 +27,7 @@ FLUSH_EVERY = 4096  # changes, when there is no such pause
 RETRY_AFTER = 0.2  # seconds, doubled at each failure; a new life of the index ends the wait
 LONGEST_RETRY = 30.0
 # A worker that dies so often before the index is open dies of the index.
-MOST_LIVES = 3
-# So much to do is worth a line in the log.
-LONG = 1000
+MOST_LIVES = 2
 
 
 class Record(Protocol):
@@ -83,6 +79,8 @@ class Indexer:
         self._changed = asyncio.Event()
         self._reopened = asyncio.Event()
         self._caught_up = asyncio.Condition()
+        # It catches up at this moment; not while something keeps it from that.
+        self.at_work = False
 
     @property
     def is_ready(self) -> bool:
@@ -128,17 +126,21 @@ class Indexer:
         """Follows the record until it is cancelled; a worker that is away is waited for."""
         wait = RETRY_AFTER
         while True:
+            self.at_work = True
             try:
                 if not self._ready:
                     await self._open()
                 await self._follow()
                 self._fault, wait = "", RETRY_AFTER
+                self.at_work = False
                 await self._pause()
             except SidecarError as error:
+                self.at_work = False
                 self._failed(error)
                 await _set_within(self._reopened, wait)
                 wait = min(LONGEST_RETRY, wait * 2)
             except Exception:
+                self.at_work = False
                 log.exception("index_failed")
                 self._fault = "the index cannot be kept up to date; the log says why"
                 await _set_within(self._reopened, LONGEST_RETRY)
@@ -199,8 +201,6 @@ class Indexer:
     async def _follow(self) -> None:
         """Applies what the record has and the index has not."""
         life = self._life
-        total = await self._record.last_seq() - self._applied
-        begin = self._applied
         while self._life == life:
             changes = await self._record.changes(self._applied, BATCH)
             if not changes:
@@ -209,11 +209,12 @@ class Indexer:
             if self._life != life:
                 return
             self._applied = changes[-1].seq
+            await self._tell()
             if self._applied - self._flushed >= FLUSH_EVERY:
                 await self._flush()
-            if total > LONG:
-                log.info("index_progress", done=self._applied - begin, total=total)
-            await self._tell()
+                log.info(
+                    "index_progress", applied=self._applied, last=await self._record.last_seq()
+                )
 
     async def _entries(self, memories: Sequence[Memory]) -> list[Entry]:
         if not self._model:
@@ -221,8 +222,9 @@ class Indexer:
         vectors = await self._stored(memories)
         missing = {each.id: embedded_text(each) for each in memories if each.id not in vectors}
         made: dict[str, Vector] = {}
-        for names in _small_batches(missing):
-            made |= await self._embedded(names, missing)
+        names = list(missing)
+        for start in range(0, len(names), EMBED_BATCH):
+            made |= await self._embedded(names[start : start + EMBED_BATCH], missing)
         if made:
             await self._record.put_vectors(made)
         return [Entry(each, vectors.get(each.id) or made.get(each.id)) for each in memories]
@@ -313,16 +315,3 @@ async def _set_within(event: asyncio.Event, seconds: float | None) -> bool:
 def embedded_text(memory: Memory) -> str:
     """What is embedded for a memory: its words, with where they belong."""
     return f"{memory.type.replace('_', ' ')}: {memory.content}"
-
-
-def _small_batches(texts: Mapping[str, str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    characters = 0
-    for name, text in texts.items():
-        if batch and (len(batch) == EMBED_BATCH or characters + len(text) > EMBED_CHARACTERS):
-            yield batch
-            batch, characters = [], 0
-        batch.append(name)
-        characters += len(text)
-    if batch:
-        yield batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,9 @@ class EdgeIndex:
     def rebuild(self) -> None:
         """Throws everything away, unread, and starts empty."""
         self._directory.hold()
-        self._let_go()
+        # What is thrown away may be too damaged to be closed.
+        with suppress(Exception):
+            self._let_go()
         self._open = self._created()
 
     def upsert(self, points: Sequence[EdgePoint]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from seamark_sidecar.model.errors import StorageUnwritable
+from seamark_sidecar.model.errors import DatabaseCorrupt, StorageFull, StorageUnwritable
 from seamark_sidecar.store.fault_points import fault_point
 from seamark_sidecar.store.sqlite_faults import primary_code, storage_fault
 from seamark_sidecar.store.sqlite_opening import Synchronous, open_database
@@ -25,6 +25,12 @@ Work = Callable[[sqlite3.Connection], T]
 
 # How many jobs may share a commit; more would make the first wait for the last.
 LARGEST_GROUP = 64
+# Bytes, as much as a batch of events may need: less would succeed where they fail again.
+PROBE_SIZE = 64 * 1024
+# Pages that are given back between two other jobs.
+GIVEN_BACK_AT_ONCE = 256
+
+_STORAGE_FAULTS = (StorageFull, StorageUnwritable, DatabaseCorrupt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,10 @@ class SqliteFile:
         # Guards the order "last job, then the end" against a job that comes in between.
         self._gate = threading.Lock()
         self._is_open = False
+        # Why storage refused the last write; empty again once one succeeds.
+        self.fault = ""
+        # Bytes that hold something, as of the last commit.
+        self.used = 0
 
     def open(self) -> None:
         """Opens, checks and migrates the file; blocks, so call it before serving.
@@ -69,6 +79,7 @@ class SqliteFile:
             StorageFull, StorageUnwritable: the disk or the directory does not let us.
         """
         connection = open_database(self.path, self._migrations, self._synchronous)
+        self.used = _used(connection)
         self._thread = threading.Thread(
             target=self._serve, args=(connection,), name=f"writer of {self.path.name}", daemon=True
         )
@@ -90,6 +101,33 @@ class SqliteFile:
         future.set_running_or_notify_cancel()
         self._enqueue(_Job(work, True, future, None))
         return future
+
+    async def probe(self) -> None:
+        """Writes something that leaves no trace; raises SidecarError where there is no room."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("CREATE TABLE probe (filler BLOB)")
+            connection.execute("INSERT INTO probe VALUES (zeroblob(?))", (PROBE_SIZE,))
+            connection.execute("DROP TABLE probe")
+
+        await self.write(write)
+
+    async def give_back(self) -> int:
+        """Returns free pages to the disk, others' jobs in between; returns their bytes."""
+
+        def vacuum(connection: sqlite3.Connection) -> int:
+            pages = min(_pragma(connection, "freelist_count"), GIVEN_BACK_AT_ONCE)
+            for _ in range(pages):
+                # One page for each: Python's cursor stops after the first step.
+                connection.execute("PRAGMA incremental_vacuum(1)")
+            return pages * _pragma(connection, "page_size")
+
+        total = 0
+        while given := await self.write(vacuum):
+            total += given
+        # Only this makes the files themselves smaller.
+        await self.read(lambda connection: _pragma(connection, "wal_checkpoint(TRUNCATE)"))
+        return total
 
     def close(self, timeout: float | None = None) -> bool:
         """Commits what is queued, folds the log into the file and ends the thread.
@@ -127,7 +165,9 @@ class SqliteFile:
             # sees what may still be rolled back.
             for writes, jobs in groupby(group, key=lambda job: job.writes):
                 if writes:
-                    _settle(self._commit(connection, list(jobs)))
+                    outcomes = self._commit(connection, list(jobs))
+                    self.fault = _fault_of(outcomes)
+                    _settle(outcomes)
                 else:
                     _settle([self._read(connection, job) for job in jobs])
         # When it fails, the log stays beside the file and is replayed at the next start.
@@ -154,6 +194,7 @@ class SqliteFile:
             connection.execute("BEGIN IMMEDIATE")
             for job in jobs:
                 outcomes.append(self._write(connection, job))
+            used = _used(connection)
             fault_point(f"{self.path.name}.before_commit")
             connection.execute("COMMIT")
             fault_point(f"{self.path.name}.after_commit")
@@ -163,6 +204,7 @@ class SqliteFile:
             # A job that failed for a reason of its own keeps it.
             own = {id(outcome.job): outcome for outcome in outcomes if outcome.error is not None}
             return [own.get(id(job)) or self._failed(job, error) for job in jobs]
+        self.used = used
         return outcomes
 
     def _write(self, connection: sqlite3.Connection, job: _Job) -> _Outcome:
@@ -210,6 +252,24 @@ class SqliteFile:
         if isinstance(error, sqlite3.Error):
             error = storage_fault(error, self.path) or error
         return _Outcome(job, error=error)
+
+
+def _used(connection: sqlite3.Connection) -> int:
+    pages = _pragma(connection, "page_count") - _pragma(connection, "freelist_count")
+    return pages * _pragma(connection, "page_size")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    (value, *_) = connection.execute(f"PRAGMA {name}").fetchone()
+    assert isinstance(value, int)
+    return value
+
+
+def _fault_of(outcomes: list[_Outcome]) -> str:
+    for outcome in outcomes:
+        if isinstance(outcome.error, _STORAGE_FAULTS):
+            return str(outcome.error)
+    return ""
 
 
 class _TransactionEnded(Exception):

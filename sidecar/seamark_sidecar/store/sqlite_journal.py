@@ -16,6 +16,9 @@ from seamark_sidecar.store.sqlite_file import SqliteFile
 
 log = structlog.get_logger("seamark.store")
 
+# Of one session; the oldest make room for the newest.
+MOST_CHECKPOINTS = 200
+
 MIGRATIONS = (
     """
     CREATE TABLE events (
@@ -50,6 +53,11 @@ class SqliteJournal:
         self._file = SqliteFile(
             data_dir / "journal.db", migrations=MIGRATIONS, synchronous="NORMAL"
         )
+
+    @property
+    def file(self) -> SqliteFile:
+        """What it is kept in."""
+        return self._file
 
     def open(self) -> None:
         """Opens the file; raises SidecarError."""
@@ -105,6 +113,11 @@ class SqliteJournal:
             connection.execute(
                 "INSERT INTO checkpoints VALUES (?, ?, ?, ?)",
                 (session_id, label, event_count, now.timestamp()),
+            )
+            connection.execute(
+                "DELETE FROM checkpoints WHERE rowid <= (SELECT rowid FROM checkpoints "
+                "WHERE session_id = ? ORDER BY rowid DESC LIMIT 1 OFFSET ?) AND session_id = ?",
+                (session_id, MOST_CHECKPOINTS, session_id),
             )
 
         await self._file.write(insert)

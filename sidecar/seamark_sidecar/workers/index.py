@@ -10,7 +10,7 @@ from seamark_sidecar.model.vector import Vector
 from seamark_sidecar.retrieval.index import Arms, Condition, Entry, IndexState, text_hash
 from seamark_sidecar.workers.worker import Worker
 
-OPEN_WITHIN = 60.0  # seconds; loading an index that was not flushed replays its log
+OPEN_WITHIN = 30.0  # seconds; loading an index that was not flushed replays its log
 CHANGE_WITHIN = 30.0
 
 

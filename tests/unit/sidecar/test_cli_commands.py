@@ -30,10 +30,11 @@ def _own_data_directory(tmp_path, monkeypatch):
 def test_these_are_the_commands():
     assert COMMANDS == [
         "demo",
+        "doctor",
         "down",
         "explain",
         "memories",
-    "models",
+        "models",
         "remember",
         "search",
         "status",

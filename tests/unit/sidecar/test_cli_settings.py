@@ -20,6 +20,8 @@ def test_an_empty_environment_gives_the_documented_defaults():
     assert settings.session_timeout == 86_400
     assert settings.validation_timeout == 86_400
     assert settings.journal_days == 7
+    assert settings.journal_size == 512 << 20
+    assert settings.least_free == 200 << 20
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,9 @@ def test_every_value_can_be_set():
             "SEAMARK_SESSION_TIMEOUT_S": "0.5",
             "SEAMARK_VALIDATION_TIMEOUT_S": "60",
             "SEAMARK_JOURNAL_DAYS": "1",
+            "SEAMARK_JOURNAL_MB": "0.5",
+            "SEAMARK_MIN_FREE_MB": "0",
+            "SEAMARK_WORKER_MB": "2",
         }
     )
     assert settings == Settings(
@@ -54,6 +59,9 @@ def test_every_value_can_be_set():
         session_timeout=0.5,
         validation_timeout=60,
         journal_days=1,
+        journal_size=512 << 10,
+        least_free=0,
+        worker_memory=2 << 20,
     )
 
 
@@ -67,6 +75,9 @@ def test_every_value_can_be_set():
         ("SEAMARK_VALIDATION_TIMEOUT_S", "nan", "a number above 0"),
         ("SEAMARK_JOURNAL_DAYS", "inf", "a number above 0"),
         ("SEAMARK_JOURNAL_DAYS", "1e12", "up to 36,500"),
+        ("SEAMARK_JOURNAL_MB", "0", "a number above 0"),
+        ("SEAMARK_MIN_FREE_MB", "-1", "a number from 0"),
+        ("SEAMARK_MIN_FREE_MB", "1e9", "up to 1,048,576"),
         ("SEAMARK_ADDRESS", "localhost:50051", "unix:/absolute"),
         ("SEAMARK_ADDRESS", "unix:/" + "x" * 110, "shorter"),
         ("SEAMARK_DATA_DIR", "~nobody-of-that-name/x", "absolute path"),

@@ -810,12 +810,15 @@ class IndexStatus(google.protobuf.message.Message):
     LAST_SEQ_FIELD_NUMBER: builtins.int
     REBUILD_COUNT_FIELD_NUMBER: builtins.int
     MODEL_FIELD_NUMBER: builtins.int
+    FAULT_FIELD_NUMBER: builtins.int
     ready: builtins.bool
     applied_seq: builtins.int
     last_seq: builtins.int
     rebuild_count: builtins.int
     model: builtins.str
     """Empty without an embedding model."""
+    fault: builtins.str
+    """What keeps it behind, or without its model; empty when all is well."""
     def __init__(
         self,
         *,
@@ -824,8 +827,9 @@ class IndexStatus(google.protobuf.message.Message):
         last_seq: builtins.int = ...,
         rebuild_count: builtins.int = ...,
         model: builtins.str = ...,
+        fault: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["applied_seq", b"applied_seq", "last_seq", b"last_seq", "model", b"model", "ready", b"ready", "rebuild_count", b"rebuild_count"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["applied_seq", b"applied_seq", "fault", b"fault", "last_seq", b"last_seq", "model", b"model", "ready", b"ready", "rebuild_count", b"rebuild_count"]) -> None: ...
 
 global___IndexStatus = IndexStatus
 

@@ -1,0 +1,1 @@
+"""Looks at everything that memory needs, changes nothing, and says what to do."""

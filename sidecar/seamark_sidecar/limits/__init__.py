@@ -1,0 +1,1 @@
+"""Keeps what the sidecar takes of the machine within its limits."""
