@@ -1,7 +1,7 @@
 # Everything a person or CI does here. `make` alone lists it.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint type fmt proto bench property integration examples ci clean
+.PHONY: help setup demo test lint type fmt proto bench property integration examples chaos ci clean
 
 BIN := .venv/bin
 SLOWEST := 10
@@ -50,6 +50,9 @@ property: setup ## the property tests alone
 
 integration: setup ## the integration tests, the slow ones too
 	$(call part,integration tests,$(BIN)/python -m pytest tests/integration)
+
+chaos: setup ## kills, freezes, full disks and damaged indexes while agents work; about ten minutes
+	@$(BIN)/python -m tests.chaos --seconds 600
 
 examples: setup ## run every example and check what it prints
 	$(call part,examples,$(BIN)/python -m pytest tests/examples)

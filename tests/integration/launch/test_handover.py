@@ -13,6 +13,9 @@ import seamark
 from seamark.codec import WIRE
 from tests.integration.launch.conftest import until
 
+# Several interpreters start and replace each other; a busy machine needs its time.
+pytestmark = pytest.mark.slow
+
 NEWER = "99.0.1"
 
 REPORTS = """
@@ -135,7 +138,6 @@ def test_an_sdk_with_a_newer_wire_replaces_a_sidecar_that_refuses_it(place, newe
     assert len(place.stored()) == 40
 
 
-@pytest.mark.slow
 def test_an_older_sdk_leaves_a_newer_sidecar_alone(place, newer):
     here = place.python
     place.python = newer()
@@ -168,7 +170,6 @@ def test_without_a_newer_one_to_start_the_older_is_left_alone(place, newer):
     assert place.holder() == first
 
 
-@pytest.mark.slow
 def test_several_newer_agents_replace_it_once(place, newer):
     place.agent(REPORTS)
     place.python = newer()
