@@ -341,15 +341,15 @@ def _notes(
     )
     notes = [f"Medians of one embedding and of one echo: {parts}."]
     shares = [
-        f"{_first_in(cost, each, ids):.0%} of {way} for {name}"
+        f"{_shared(cost, each, ids):.0%} ({way}, {name})"
         for way, cost in costs.items()
         for name, each in others.items()
         if name != peers.LANGGRAPH_ARRAYS
     ]
     if shares:
         notes.append(
-            f"What a peer found first is among our {LIMIT} in {', '.join(shares)}: the peers rank "
-            "by vector, we by vector and words."
+            f"Of the {LIMIT} that a peer finds, we find as well: {', '.join(shares)}. The peers "
+            "rank by vector, we by vector and words."
         )
     notes.append(
         "LangGraph keeps vectors as the lists that its embedders are documented to return. One "
@@ -358,10 +358,11 @@ def _notes(
     return notes
 
 
-def _first_in(cost: Cost, peer: peers.Account, ids: Sequence[str]) -> float:
-    """How often the peer's first answer is one of ours."""
-    pairs = [(ours, theirs) for ours, theirs in zip(cost.found, peer.found, strict=False) if theirs]
-    return sum(ids[theirs[0]] in ours for ours, theirs in pairs) / max(1, len(pairs))
+def _shared(cost: Cost, peer: peers.Account, ids: Sequence[str]) -> float:
+    """How much of what the peer found we found too."""
+    pairs = list(zip(cost.found, peer.found, strict=False))
+    both = sum(ids[place] in ours for ours, theirs in pairs for place in theirs)
+    return both / max(1, sum(len(theirs) for _, theirs in pairs))
 
 
 def main() -> int:

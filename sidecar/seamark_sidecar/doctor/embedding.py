@@ -67,7 +67,10 @@ def index(place: Place) -> Verdict:
 def judge_index(status: wire.IndexStatus, installed: str) -> Verdict:
     """How the index of a running sidecar is."""
     if status.fault:
-        return fail(status.fault, "see sidecar.log; searching goes on by words")
+        return warn(
+            f"{status.fault}; memories are found by words only",
+            "nothing, if it has just been started; else see sidecar.log",
+        )
     if not status.ready or status.applied_seq < status.last_seq:
         return warn(
             f"{status.applied_seq:,} of {status.last_seq:,} changes are in it",
