@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 from bench.measure import spread
 from seamark import Client, Settings
-from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.memory import Memory, MemoryType, Source, memory_id
+from seamark_sidecar.model.signal import SignalKind
 from seamark_sidecar.store.sqlite_memories import SqliteMemories
 from tests.chaos.campaign import Result, await_index, leaks, of_calls
 from tests.chaos.checks import Violation, check_store
@@ -310,7 +310,7 @@ def _memory(number: int, project_id: str, now: datetime) -> Memory:
         content=f"Warehouse {number} counts parcels in dozens{number}, see ledger{number}",
         confidence=0.8,
         source=Source.AGENT_EXPLICIT,
-        signal=Signal.RECORDED,
+        signal=SignalKind.RECORDED,
         files=(f"src/warehouse_{number}.py",),
         created=now,
         accessed=now,

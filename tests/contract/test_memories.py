@@ -8,10 +8,11 @@ import pytest
 
 from seamark.events import SessionOutcome
 from seamark.injections import Citation, HeldBack, SessionState, SessionSummary
-from seamark_sidecar.model.candidate import Candidate, Fate, Promotion, Signal, Verdict
+from seamark_sidecar.model.candidate import Candidate, Fate, Promotion, Verdict
 from seamark_sidecar.model.memory import Memory, MemoryType, Source
 from seamark_sidecar.model.session import SessionRecord, SessionType
 from seamark_sidecar.model.shown import Point, Shown
+from seamark_sidecar.model.signal import SignalKind
 from seamark_sidecar.store.sqlite_memories import SqliteMemories
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -65,7 +66,7 @@ def memory(project, number=1, content="Prices are in cents.", **facts):
         type=MemoryType.GOTCHA,
         content=content,
         source=Source.AGENT_EXPLICIT,
-        signal=Signal.RECORDED,
+        signal=SignalKind.RECORDED,
         files=("src/größe.py",),
         tags=("money",),
         accessed=NOON,
@@ -76,7 +77,7 @@ def memory(project, number=1, content="Prices are in cents.", **facts):
 def verdict(key="k", fate=Fate.HELD, memory_id="", content="Prices are in cents."):
     return Verdict(
         candidate=Candidate(
-            signal=Signal.RECORDED,
+            signal=SignalKind.RECORDED,
             source=Source.AGENT_EXPLICIT,
             type=MemoryType.GOTCHA,
             content=content,

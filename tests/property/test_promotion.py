@@ -6,8 +6,9 @@ from collections import defaultdict
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from seamark_sidecar.model.candidate import Fate, Signal
+from seamark_sidecar.model.candidate import Fate
 from seamark_sidecar.model.session import SessionType
+from seamark_sidecar.model.signal import SignalKind
 from seamark_sidecar.promotion.gates import GATES
 from seamark_sidecar.promotion.taxonomy import HIGHEST_CONFIDENCE, WORTH
 from tests.unit.sidecar.promotion.sample import candidate, promoter, session
@@ -15,7 +16,7 @@ from tests.unit.sidecar.promotion.sample import candidate, promoter, session
 # Few and unlike each other, so that sessions find the same things again.
 FINDINGS = [
     (signal, f"{word} " * 5 + str(signal))
-    for signal in Signal
+    for signal in SignalKind
     for word in ("alpha", "beta", "gamma", "delta")
 ]
 
@@ -75,7 +76,7 @@ class Promotions(RuleBasedStateMachine):
         assert len(by_content) == len(self.memories)
         for text, made in by_content.items():
             assert list(made.sessions) == self.finders[text]
-            assert len(made.sessions) >= WORTH[Signal(made.signal)].sessions
+            assert len(made.sessions) >= WORTH[SignalKind(made.signal)].sessions
             assert made.confidence <= HIGHEST_CONFIDENCE
 
 

@@ -11,12 +11,12 @@ from seamark.wire.v1 import operator_pb2_grpc
 from seamark_sidecar.api.door import Context, rpc
 from seamark_sidecar.api.ports import Library
 from seamark_sidecar.injection.injector import Finder, hit
-from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.errors import BadRequest, SecretFound, UnknownSession
 from seamark_sidecar.model.memory import Memory, MemoryType, Source, new_memory_id
 from seamark_sidecar.model.project import Project
 from seamark_sidecar.model.secrets import find_secrets, redact
-from seamark_sidecar.observer.tools import project_path
+from seamark_sidecar.model.signal import SignalKind
+from seamark_sidecar.observer.paths import project_path
 from seamark_sidecar.promotion.taxonomy import TAUGHT_CONFIDENCE, WORTH
 from seamark_sidecar.retrieval.shelves import Shelves
 from seamark_sidecar.sessions.projects import Projects
@@ -158,9 +158,9 @@ class OperatorServicer(operator_pb2_grpc.OperatorServiceServicer):
             content=redact(content).text,
             confidence=TAUGHT_CONFIDENCE
             if request.interactive
-            else WORTH[Signal.RECORDED].confidence,
+            else WORTH[SignalKind.RECORDED].confidence,
             source=Source.USER_TAUGHT if request.interactive else Source.AGENT_EXPLICIT,
-            signal=Signal.RECORDED,
+            signal=SignalKind.RECORDED,
             files=tuple(_inside(request.files, root)),
             tags=tags,
             created=now,

@@ -18,12 +18,12 @@ from seamark_sidecar.api.intake import LONGEST_PRODUCER, Intake, Read
 from seamark_sidecar.api.ports import CheckpointJournal
 from seamark_sidecar.api.status import MOST_COUNTED
 from seamark_sidecar.injection.injector import Injector
-from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.errors import BadRequest, SessionClosed, UnknownSession, WrongCapability
 from seamark_sidecar.model.memory import MemoryType
 from seamark_sidecar.model.secrets import redact
 from seamark_sidecar.model.session import SessionType
-from seamark_sidecar.observer.tools import project_path
+from seamark_sidecar.model.signal import SignalKind
+from seamark_sidecar.observer.paths import project_path
 from seamark_sidecar.promotion.gates import GATES, Opens
 from seamark_sidecar.sessions.ending import Ending
 from seamark_sidecar.sessions.live import LiveSession, Producer
@@ -252,6 +252,6 @@ def _refusal(record: MemoryRecorded, session_type: SessionType) -> str:
             f"Nothing was recorded: {record.type[:40]!r} is not a type of memory. "
             f"Use one of {', '.join(MemoryType)}."
         )
-    if Signal.RECORDED not in GATES[session_type].signals:
+    if SignalKind.RECORDED not in GATES[session_type].signals:
         return f"Nothing was recorded: a session of type {session_type} keeps no records."
     return ""

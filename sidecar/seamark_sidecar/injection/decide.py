@@ -9,14 +9,14 @@ from typing import Protocol
 from seamark.events import MemoryRecorded
 from seamark.injections import NOTHING, Citation, Injection
 from seamark_sidecar.injection import budget, render
-from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.memory import Memory, MemoryType, Source
 from seamark_sidecar.model.shown import Point, Shown
+from seamark_sidecar.model.signal import SignalKind
 from seamark_sidecar.retrieval.shelf import Shelf
 
 LEAST_CONFIDENCE = 0.65
 # Observed in one session only, yet trusted: the agent itself took the belief back.
-TRUSTED_ONCE = frozenset({Signal.SELF_CORRECTION})
+TRUSTED_ONCE = frozenset({SignalKind.SELF_CORRECTION})
 WARNINGS = frozenset({MemoryType.GOTCHA, MemoryType.ERROR_PATTERN, MemoryType.DEAD_END})
 FIRST_STEP = 2  # of the injections between steps; the first model call has the session's start
 MOST_AT_START = 8

@@ -6,21 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from seamark_sidecar.model.memory import Memory, MemoryType, Source
-
-
-class Signal(StrEnum):
-    """What a candidate is derived from; each has a row in `promotion.taxonomy`."""
-
-    RECORDED = "recorded"
-    SELF_CORRECTION = "self_correction"
-    ERROR_RETRY = "error_retry"
+from seamark_sidecar.model.signal import Signal, SignalKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """Something a session proposes to remember."""
 
-    signal: Signal
+    signal: SignalKind
     source: Source
     type: MemoryType
     content: str
@@ -29,6 +22,29 @@ class Candidate:
     files: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     step: int = 0
+    # How much it contradicts what one would have guessed, from 0 to 1.
+    surprise: float = 0.0
+    early: bool = False
+    # Where text from outside came in that it may be made of; empty: nowhere.
+    contaminated_by: str = ""
+
+
+def proposed(signal: Signal) -> Candidate | None:
+    """The memory that the signal proposes, if it proposes one."""
+    if signal.type is None or not signal.content:
+        return None
+    return Candidate(
+        signal=signal.kind,
+        source=signal.source,
+        type=signal.type,
+        content=signal.content,
+        key=signal.key,
+        files=signal.files,
+        tags=signal.tags,
+        step=signal.step,
+        surprise=signal.surprise,
+        early=signal.early,
+    )
 
 
 class Fate(StrEnum):

@@ -18,11 +18,15 @@ from seamark.events import (
     ToolReturned,
     UserSaid,
 )
-from seamark_sidecar.model.candidate import Candidate
+from seamark_sidecar.model.candidate import Candidate, proposed
 from seamark_sidecar.model.memory import MemoryType
+from seamark_sidecar.model.signal import Signal
 from seamark_sidecar.observer.moment import Detector, Moment
+from seamark_sidecar.observer.paths import project_path
+from seamark_sidecar.observer.results import Result, read_result
 from seamark_sidecar.observer.signals import DETECTORS
-from seamark_sidecar.observer.tools import Action, ToolUse, project_path, understand
+from seamark_sidecar.observer.tools import understand
+from seamark_sidecar.observer.use import CHANGES, ToolUse, Touch
 
 IN_SIGHT_STEPS = 5
 # Bounds for sessions that never end, or never complete a step.
@@ -30,7 +34,6 @@ MOST_IN_SIGHT = 50
 MOST_CALLS = 20_000
 MOST_RECORDS = 200
 MOST_EARLY = 100
-_CHANGES = (Action.EDIT, Action.WRITE)
 
 
 @dataclass(slots=True)
@@ -68,7 +71,7 @@ class Scratchpad:
             return False
         seen.add(event.sequence)
         self._last[event.producer_id] = max(event.sequence, self._last.get(event.producer_id, 0))
-        for moment in self._moments(event.body):
+        for moment in self._moments(event.body, event.time.timestamp()):
             for detector in self._detectors:
                 detector.see(moment)
         return True
@@ -95,11 +98,15 @@ class Scratchpad:
         )
         return tuple(path for path, _ in itertools.islice(recent, MOST_IN_SIGHT))
 
+    def signals(self) -> list[Signal]:
+        """What the observer found so far, in the order of the detectors."""
+        return [found for detector in self._detectors for found in detector.signals()]
+
     def candidates(self) -> list[Candidate]:
         """What the session proposes to remember, in the order of the detectors."""
-        return [found for detector in self._detectors for found in detector.candidates()]
+        return [each for each in map(proposed, self.signals()) if each is not None]
 
-    def _moments(self, body: Body | None) -> Iterator[Moment]:
+    def _moments(self, body: Body | None, time: float) -> Iterator[Moment]:
         match body:
             case ToolCalled():
                 # A resumed call runs again under the same id and counts once.
@@ -107,9 +114,9 @@ class Scratchpad:
                     return
                 use = understand(body.call_id, body.tool, body.arguments_json, self.root)
                 self._calls[body.call_id] = use
-                yield self._moment(body, use)
+                yield self._moment(body, time, use)
                 if body.call_id in self._early:
-                    yield from self._moments(self._early.pop(body.call_id))
+                    yield from self._moments(self._early.pop(body.call_id), time)
             case ToolReturned():
                 called = self._calls.get(body.call_id)
                 if called is None and len(self._early) < MOST_EARLY:
@@ -117,40 +124,44 @@ class Scratchpad:
                 if called is None or body.call_id in self._returned:
                     return
                 self._returned.add(body.call_id)
+                result = read_result(called, body, self.root)
                 if body.outcome is Outcome.OK:
-                    self._touch(called)
-                yield self._moment(body, called)
+                    for touch in called.touches:
+                        self._touch(touch)
+                yield self._moment(body, time, called, result)
             case StepCompleted():
                 self.step += 1
-                yield self._moment(body)
+                yield self._moment(body, time)
             case FileChanged():
                 path = project_path(body.path, self.root)
                 if path is not None:
                     self._note(path, edited=True)
-                yield self._moment(body)
+                yield self._moment(body, time)
             case MemoryRecorded():
                 record = self._at_home(body)
                 if _is_usable(record) and len(self.records) < MOST_RECORDS:
                     self.records.append(record)
-                    yield self._moment(record)
+                    yield self._moment(record, time)
             case UserSaid() | TextProduced():
-                yield self._moment(body)
+                yield self._moment(body, time)
             case None:
                 return
 
-    def _moment(self, body: Body, use: ToolUse | None = None) -> Moment:
+    def _moment(
+        self, body: Body, time: float, use: ToolUse | None = None, result: Result | None = None
+    ) -> Moment:
         return Moment(
             step=self.step,
+            time=time,
             body=body,
             use=use,
+            result=result,
             in_sight=self.in_sight(),
             touched=self.files.keys(),
         )
 
-    def _touch(self, use: ToolUse) -> None:
-        if use.action is Action.READ or use.action in _CHANGES:
-            for path in use.files:
-                self._note(path, edited=use.action in _CHANGES)
+    def _touch(self, touch: Touch) -> None:
+        self._note(touch.path, edited=touch.action in CHANGES)
 
     def _note(self, path: str, *, edited: bool) -> None:
         access = self.files.pop(path, None) or FileAccess()

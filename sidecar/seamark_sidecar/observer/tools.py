@@ -3,36 +3,12 @@
 from __future__ import annotations
 
 import json
-import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
 
-
-class Action(StrEnum):
-    """What a call does, as far as memory is concerned."""
-
-    READ = "read"
-    EDIT = "edit"
-    WRITE = "write"
-    SEARCH_TEXT = "search_text"
-    RUN = "run"
-    OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolUse:
-    """One tool call, understood."""
-
-    call_id: str
-    tool: str
-    action: Action
-    # Project-relative; paths outside the project are left out.
-    files: tuple[str, ...] = ()
-    command: str = ""
-
+from seamark_sidecar.observer.paths import project_path
+from seamark_sidecar.observer.use import CHANGES, Action, ToolUse, Touch
 
 ACTIONS: Mapping[str, Action] = MappingProxyType({
     "read": Action.READ,
@@ -63,7 +39,6 @@ ACTIONS: Mapping[str, Action] = MappingProxyType({
 PATH_KEYS = ("path", "file_path", "filename", "file", "target_file", "relative_path")
 COMMAND_KEYS = ("command", "cmd", "commands")
 
-LONGEST_PATH = 512
 LONGEST_COMMAND = 2000
 
 _SEPARATORS = re.compile(r"[-.\s]+")
@@ -79,26 +54,11 @@ def understand(call_id: str, tool: str, arguments_json: str, root: str) -> ToolU
         call_id=call_id,
         tool=tool,
         action=action,
-        files=tuple(_files(arguments, root)) if action is not Action.RUN else (),
+        touches=tuple(_touches(arguments, action, root)),
         command=next(_texts(arguments, COMMAND_KEYS), "")[:LONGEST_COMMAND]
         if action is Action.RUN
         else "",
     )
-
-
-def project_path(path: str, root: str) -> str | None:
-    """The path relative to the project; None when it lies outside."""
-    text = path.strip().replace("\\", "/")
-    if not text or len(text) > LONGEST_PATH or not text.isprintable() or text.startswith("~"):
-        return None
-    if posixpath.isabs(text):
-        if not posixpath.isabs(root):
-            return None
-        text = posixpath.relpath(text, root)
-    text = posixpath.normpath(text)
-    if text in {".", ".."} or text.startswith("../"):
-        return None
-    return text
 
 
 def _arguments(arguments_json: str) -> Mapping[str, object]:
@@ -121,11 +81,13 @@ def _readable(arguments_json: str) -> Mapping[str, object]:
     return pairs
 
 
-def _files(arguments: Mapping[str, object], root: str) -> Iterator[str]:
+def _touches(arguments: Mapping[str, object], action: Action, root: str) -> Iterator[Touch]:
+    if action is not Action.READ and action not in CHANGES:
+        return
     for text in _texts(arguments, PATH_KEYS):
         path = project_path(text, root)
         if path is not None:
-            yield path
+            yield Touch(path, action)
 
 
 def _texts(arguments: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[str]:

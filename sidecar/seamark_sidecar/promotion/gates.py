@@ -8,8 +8,8 @@ from enum import Enum
 from types import MappingProxyType
 
 from seamark.events import SessionOutcome
-from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.session import SessionType
+from seamark_sidecar.model.signal import SignalKind
 
 
 class Opens(Enum):
@@ -28,13 +28,13 @@ class Gate:
     most: int
     # A person has to look at them before they are injected.
     review: bool
-    signals: frozenset[Signal]
+    signals: frozenset[SignalKind]
 
 
-_ALL = frozenset(Signal)
-_ERRORS = frozenset({Signal.ERROR_RETRY})
-_RECORDED = frozenset({Signal.RECORDED})
-_SAID = frozenset({Signal.RECORDED, Signal.SELF_CORRECTION})
+_ALL = frozenset(SignalKind)
+_ERRORS = frozenset({SignalKind.ERROR_RETRY})
+_RECORDED = frozenset({SignalKind.RECORDED})
+_SAID = frozenset({SignalKind.RECORDED, SignalKind.SELF_CORRECTION})
 
 GATES: Mapping[SessionType, Gate] = MappingProxyType({
     #                               opens             most review signals

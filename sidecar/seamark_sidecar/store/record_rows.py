@@ -11,9 +11,10 @@ from seamark import codec
 from seamark.events import SessionOutcome
 from seamark.injections import SessionState
 from seamark.wire.v1 import sidecar_pb2 as wire
-from seamark_sidecar.model.candidate import Candidate, Fate, Signal, Verdict
+from seamark_sidecar.model.candidate import Candidate, Fate, Verdict
 from seamark_sidecar.model.memory import Memory, MemoryType, Source
 from seamark_sidecar.model.session import SessionRecord, SessionType
+from seamark_sidecar.model.signal import SignalKind
 
 MEMORY = (
     "id, project_id, type, content, confidence, source, signal, files, tags, sessions, "
@@ -140,7 +141,7 @@ def verdict_of(row: tuple[str, ...]) -> Verdict:
     signal, source, type_, content, key, fate, reason, release, memory_id = row
     return Verdict(
         candidate=Candidate(
-            signal=Signal(signal),
+            signal=SignalKind(signal),
             source=Source(source),
             type=MemoryType(type_),
             content=content,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from seamark.events import MemoryRecorded
-from seamark_sidecar.model.candidate import Candidate, Signal
 from seamark_sidecar.model.memory import MemoryType, Source
+from seamark_sidecar.model.signal import Signal, SignalKind
 from seamark_sidecar.observer.moment import Moment
 from seamark_sidecar.observer.wording import finding_key, one_line
 
@@ -17,7 +17,7 @@ class Recorded:
     """Keeps each record once."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Candidate] = {}
+        self._found: dict[str, Signal] = {}
 
     def see(self, moment: Moment) -> None:
         record = moment.body
@@ -28,8 +28,8 @@ class Recorded:
         if type_ is None or not content:
             return
         key = finding_key("recorded", content)
-        self._found[key] = Candidate(
-            signal=Signal.RECORDED,
+        self._found[key] = Signal(
+            kind=SignalKind.RECORDED,
             source=Source.AGENT_EXPLICIT,
             type=type_,
             content=content,
@@ -37,7 +37,14 @@ class Recorded:
             files=record.files,
             tags=record.tags,
             step=moment.step,
+            confidence=1.0,
         )
 
-    def candidates(self) -> Iterable[Candidate]:
+    def signals(self) -> Iterable[Signal]:
         return self._found.values()
+
+    def size(self) -> int:
+        return 1000 * len(self._found)
+
+    def shrink(self) -> None:
+        """These are what a session is watched for, few, and kept."""

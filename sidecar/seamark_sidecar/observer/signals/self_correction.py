@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from seamark.events import TextProduced
-from seamark_sidecar.model.candidate import Candidate, Signal
-from seamark_sidecar.model.memory import MemoryType, Source
+from seamark_sidecar.model.memory import MemoryType
+from seamark_sidecar.model.signal import Signal, SignalKind
 from seamark_sidecar.observer.moment import Moment
 from seamark_sidecar.observer.wording import finding_key, one_line, sentences
 
@@ -40,7 +40,7 @@ class SelfCorrection:
     """Keeps the sentence that corrects, with the one after it, which often says the fact."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Candidate] = {}
+        self._found: dict[str, Signal] = {}
 
     def see(self, moment: Moment) -> None:
         if not isinstance(moment.body, TextProduced):
@@ -53,22 +53,28 @@ class SelfCorrection:
                 following = (each for each in spoken[index + 1 : index + 2] if _is_short(each))
                 self._keep(" ".join((sentence, *following)), moment)
 
-    def candidates(self) -> Iterable[Candidate]:
+    def signals(self) -> Iterable[Signal]:
         return self._found.values()
+
+    def size(self) -> int:
+        return 1000 * len(self._found)
+
+    def shrink(self) -> None:
+        """These are what a session is watched for, few, and kept."""
 
     def _keep(self, passage: str, moment: Moment) -> None:
         content = one_line(passage)
         key = finding_key("self_correction", content)
         if key in self._found:
             return
-        self._found[key] = Candidate(
-            signal=Signal.SELF_CORRECTION,
-            source=Source.OBSERVER_INFERRED,
+        self._found[key] = Signal(
+            kind=SignalKind.SELF_CORRECTION,
             type=MemoryType.GOTCHA,
             content=content,
             key=key,
             files=_about(content, moment),
             step=moment.step,
+            confidence=0.85,
         )
 
 

@@ -16,9 +16,9 @@ from seamark_sidecar.injection.decide import (
     habits,
     injectable,
 )
-from seamark_sidecar.model.candidate import Signal
 from seamark_sidecar.model.memory import MemoryType, Source
 from seamark_sidecar.model.shown import Point
+from seamark_sidecar.model.signal import SignalKind
 from seamark_sidecar.retrieval.shelf import Shelf
 from tests.unit.sidecar.observer.sight import recorded
 from tests.unit.sidecar.promotion.sample import memory
@@ -73,20 +73,20 @@ def cited(injection):
         ({"confidence": LEAST_CONFIDENCE - 0.01}, False),
         ({"confidence": LEAST_CONFIDENCE}, True),
         ({"source": Source.USER_TAUGHT, "sessions": ()}, True),
-        ({"source": Source.OBSERVER_INFERRED, "signal": Signal.ERROR_RETRY}, False),
+        ({"source": Source.OBSERVER_INFERRED, "signal": SignalKind.ERROR_RETRY}, False),
         (
             {
                 "source": Source.OBSERVER_INFERRED,
-                "signal": Signal.ERROR_RETRY,
+                "signal": SignalKind.ERROR_RETRY,
                 "sessions": ("s1", "s2"),
             },
             True,
         ),
-        ({"source": Source.OBSERVER_INFERRED, "signal": Signal.SELF_CORRECTION}, True),
+        ({"source": Source.OBSERVER_INFERRED, "signal": SignalKind.SELF_CORRECTION}, True),
         (
             {
                 "source": Source.OBSERVER_INFERRED,
-                "signal": Signal.SELF_CORRECTION,
+                "signal": SignalKind.SELF_CORRECTION,
                 "needs_review": True,
             },
             False,

@@ -5,7 +5,8 @@ import time
 import pytest
 
 from seamark.events import Outcome, ToolReturned
-from seamark_sidecar.observer.signals.error_retry import MOST_ERRORS, error_of, fingerprint
+from seamark_sidecar.observer.errors import error_of, fingerprint
+from seamark_sidecar.observer.signals.error_retry import MOST_ERRORS
 
 from .sight import STEP, edit, ran, read, watched
 

@@ -4,16 +4,15 @@ import json
 
 import pytest
 
+from seamark_sidecar.observer.paths import LONGEST_PATH, project_path
 from seamark_sidecar.observer.tools import (
     ACTIONS,
     COMMAND_KEYS,
     LONGEST_COMMAND,
-    LONGEST_PATH,
     PATH_KEYS,
-    Action,
-    project_path,
     understand,
 )
+from seamark_sidecar.observer.use import Action
 
 ROOT = "/home/dev/shop"
 

@@ -4,17 +4,20 @@ import itertools
 from datetime import UTC, datetime
 
 from seamark.injections import SessionState
-from seamark_sidecar.model.candidate import Candidate, Signal
+from seamark_sidecar.model.candidate import Candidate
 from seamark_sidecar.model.memory import Memory, MemoryType, Source
 from seamark_sidecar.model.session import SessionRecord, SessionType
+from seamark_sidecar.model.signal import SignalKind
 from seamark_sidecar.promotion.promoter import Promoter
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
-SOURCES = {Signal.RECORDED: Source.AGENT_EXPLICIT}
-TYPES = {Signal.ERROR_RETRY: MemoryType.ERROR_PATTERN}
+SOURCES = {SignalKind.RECORDED: Source.AGENT_EXPLICIT}
+TYPES = {SignalKind.ERROR_RETRY: MemoryType.ERROR_PATTERN}
 
 
-def candidate(content="Prices are in cents.", signal=Signal.RECORDED, key="", type_=None, **facts):
+def candidate(
+    content="Prices are in cents.", signal=SignalKind.RECORDED, key="", type_=None, **facts
+):
     return Candidate(
         signal=signal,
         source=SOURCES.get(signal, Source.OBSERVER_INFERRED),
@@ -44,7 +47,7 @@ def memory(content="Prices are in cents.", id_="m_000000000001", **facts):
         "type": MemoryType.GOTCHA,
         "confidence": 0.75,
         "source": Source.AGENT_EXPLICIT,
-        "signal": Signal.RECORDED,
+        "signal": SignalKind.RECORDED,
         "sessions": ("s0",),
         **facts,
     }

@@ -3,9 +3,10 @@
 import pytest
 
 from seamark_sidecar.injection.decide import injectable
-from seamark_sidecar.model.candidate import Fate, Signal
+from seamark_sidecar.model.candidate import Fate
 from seamark_sidecar.model.memory import MemoryType, Source
 from seamark_sidecar.model.session import SessionType
+from seamark_sidecar.model.signal import SignalKind
 from seamark_sidecar.promotion.gates import GATES
 from seamark_sidecar.promotion.promoter import discard
 from seamark_sidecar.promotion.taxonomy import WORTH, confidence_after
@@ -17,7 +18,7 @@ def fates(promotion):
     return [each.fate for each in promotion.verdicts]
 
 
-@pytest.mark.parametrize("signal", [Signal.RECORDED, Signal.SELF_CORRECTION])
+@pytest.mark.parametrize("signal", [SignalKind.RECORDED, SignalKind.SELF_CORRECTION])
 def test_one_session_is_enough_for_what_was_said(signal):
     promotion = weigh(candidate(signal=signal, files=("a.py",), tags=("money",)))
     (made,) = promotion.memories
@@ -31,7 +32,7 @@ def test_one_session_is_enough_for_what_was_said(signal):
 
 
 def test_one_session_is_not_enough_for_an_error():
-    promotion = weigh(candidate(signal=Signal.ERROR_RETRY, key="e"))
+    promotion = weigh(candidate(signal=SignalKind.ERROR_RETRY, key="e"))
     assert promotion.memories == ()
     (verdict,) = promotion.verdicts
     assert verdict.fate is Fate.HELD
@@ -42,13 +43,13 @@ def test_one_session_is_not_enough_for_an_error():
 
 def test_a_second_session_releases_it_and_both_are_named():
     promotion = weigh(
-        candidate(signal=Signal.ERROR_RETRY, key="e"),
+        candidate(signal=SignalKind.ERROR_RETRY, key="e"),
         sightings={"e": ("s0",)},
         in_session=session(),
     )
     (made,) = promotion.memories
     assert made.sessions == ("s0", "s1")
-    assert made.confidence == WORTH[Signal.ERROR_RETRY].confidence
+    assert made.confidence == WORTH[SignalKind.ERROR_RETRY].confidence
     assert made.source is Source.OBSERVER_INFERRED
     # Two independent sessions found it, so the system may show it unasked.
     assert injectable(made)
@@ -56,9 +57,9 @@ def test_a_second_session_releases_it_and_both_are_named():
 
 def test_more_sightings_than_needed_make_it_surer():
     promotion = weigh(
-        candidate(signal=Signal.ERROR_RETRY, key="e"), sightings={"e": ("s7", "s8", "s9")}
+        candidate(signal=SignalKind.ERROR_RETRY, key="e"), sightings={"e": ("s7", "s8", "s9")}
     )
-    base = WORTH[Signal.ERROR_RETRY].confidence
+    base = WORTH[SignalKind.ERROR_RETRY].confidence
     assert promotion.memories[0].confidence == confidence_after(confidence_after(base))
 
 
@@ -73,10 +74,10 @@ def test_what_is_known_is_reinforced_instead():
 
 
 def test_the_same_finding_in_other_words_reinforces_what_it_became():
-    known = memory("`pytest` failed 2 times with `boom`.", signal=Signal.ERROR_RETRY)
+    known = memory("`pytest` failed 2 times with `boom`.", signal=SignalKind.ERROR_RETRY)
     again = candidate(
         "`make test` failed 7 times with `boom`; it passed after the agent edited x.py.",
-        Signal.ERROR_RETRY,
+        SignalKind.ERROR_RETRY,
         key="e",
     )
     promotion = weigh(
@@ -104,16 +105,16 @@ def test_a_session_reinforces_a_memory_once():
 
 
 def test_saying_it_twice_in_a_session_makes_one_memory():
-    promotion = weigh(candidate(key="1"), candidate(signal=Signal.SELF_CORRECTION, key="2"))
+    promotion = weigh(candidate(key="1"), candidate(signal=SignalKind.SELF_CORRECTION, key="2"))
     assert fates(promotion) == [Fate.PROMOTED, Fate.REINFORCED]
     (made,) = promotion.memories
-    assert (made.sessions, made.confidence) == (("s1",), WORTH[Signal.RECORDED].confidence)
+    assert (made.sessions, made.confidence) == (("s1",), WORTH[SignalKind.RECORDED].confidence)
     assert "twice" in promotion.verdicts[1].reason
 
 
 def test_the_cap_holds_back_the_least_worthy():
     most = GATES[SessionType.BUILD].most
-    said = [candidate(f"word{n} alone", Signal.SELF_CORRECTION, step=n) for n in range(most)]
+    said = [candidate(f"word{n} alone", SignalKind.SELF_CORRECTION, step=n) for n in range(most)]
     recorded = candidate("something the agent asked for", step=99)
     promotion = weigh(*said, recorded)
     assert len(promotion.memories) == most
@@ -126,14 +127,16 @@ def test_the_cap_holds_back_the_least_worthy():
 @pytest.mark.parametrize("type_", SessionType)
 def test_a_gate_lets_through_its_signals_only(type_):
     gate = GATES[type_]
-    candidates = [candidate(f"finding {signal}", signal) for signal in Signal]
+    candidates = [candidate(f"finding {signal}", signal) for signal in SignalKind]
     promotion = weigh(
         *candidates,
         in_session=session(type_=type_),
-        sightings={each.key: ("s8", "s9") for each in candidates},
+        sightings={each.key: ("s7", "s8", "s9") for each in candidates},
     )
     by_fate = {each.candidate.signal: each.fate for each in promotion.verdicts}
-    assert {signal for signal, fate in by_fate.items() if fate is Fate.PROMOTED} == gate.signals
+    kept = {signal for signal, fate in by_fate.items() if fate is not Fate.DISCARDED}
+    assert kept == gate.signals
+    assert len(promotion.memories) == min(gate.most, len(gate.signals))
     assert all(made.needs_review is gate.review for made in promotion.memories)
     # What the session may not teach does not count as found by it either.
     assert set(promotion.sightings) == {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seamark_sidecar.model.candidate import Signal
+from seamark_sidecar.model.signal import SignalKind
 from seamark_sidecar.promotion.taxonomy import (
     HIGHEST_CONFIDENCE,
     TAUGHT_CONFIDENCE,
@@ -13,7 +13,7 @@ from seamark_sidecar.promotion.taxonomy import (
 
 
 def test_every_signal_has_a_row():
-    assert set(WORTH) == set(Signal)
+    assert set(WORTH) == set(SignalKind)
 
 
 @pytest.mark.parametrize("worth", WORTH.values(), ids=WORTH)
@@ -24,7 +24,7 @@ def test_a_row_makes_sense(worth):
     assert 0 < worth.confidence < TAUGHT_CONFIDENCE <= HIGHEST_CONFIDENCE < 1
 
 
-@pytest.mark.parametrize("signal", Signal)
+@pytest.mark.parametrize("signal", SignalKind)
 def test_confidence_grows_with_sessions_and_stays_below_the_highest(signal):
     needed = WORTH[signal].sessions
     grown = [confidence_of(signal, needed + more) for more in range(50)]
