@@ -85,12 +85,17 @@ def run(runs: int = RUNS) -> Report:
 
 
 def _imports(runs: int) -> list[Row]:
-    codes = {"nothing": "pass", "grpc": "import grpc", "seamark": "import seamark"}
+    codes = {
+        "nothing": "pass",
+        "grpc": "import grpc",
+        "seamark": "import seamark",
+        "client": "import seamark; seamark.Client",
+    }
     taken: dict[str, list[float]] = {name: [] for name in codes}
     for _ in range(runs):
         for name, code in codes.items():
             taken[name].append(cpu_of(code) * 1e3)
-    nothing, grpc, seamark = (spread(values) for values in taken.values())
+    nothing, grpc, seamark, client = (spread(values) for values in taken.values())
     return [
         Row(
             figure="import seamark, CPU, median",
@@ -107,6 +112,14 @@ def _imports(runs: int) -> list[Row]:
             peer="import grpc",
             peer_value=grpc.least - nothing.least,
             bar=IMPORT_BAR,
+        ),
+        # The client, and with it gRPC and protobuf, is loaded when it is first asked for.
+        Row(
+            figure="import seamark; seamark.Client, CPU, median",
+            value=client.p50 - nothing.p50,
+            unit="ms",
+            peer="import grpc",
+            peer_value=grpc.p50 - nothing.p50,
         ),
     ]
 

@@ -46,7 +46,7 @@ from seamark import (
     ToolReturned,
 )
 from seamark.codec import WIRE, WIRE_KEY, event_to_wire, injection_to_wire
-from seamark.link import _OPTIONS as OPTIONS
+from seamark.link import OPTIONS
 from seamark.wire.v1 import events_pb2, operator_pb2, operator_pb2_grpc, sidecar_pb2
 
 COUNT = 1_000

@@ -36,7 +36,7 @@ from bench.sidecar import INDEX_NOT_ASKED, METADATA, Sidecar, SidecarFailed, cle
 from bench.vectors import vectors
 from seamark import Client, SearchResult, Session
 from seamark.codec import hit_to_wire
-from seamark.link import _OPTIONS as OPTIONS
+from seamark.link import OPTIONS
 from seamark.wire.v1 import events_pb2, operator_pb2, operator_pb2_grpc, sidecar_pb2
 from seamark_sidecar.models.runner import EmbeddingRunner
 

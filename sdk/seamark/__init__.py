@@ -1,6 +1,7 @@
 """Memory for AI coding agents: what runs inside the agent's own process."""
 
-from seamark.client import Client, connect
+from typing import TYPE_CHECKING, Any
+
 from seamark.errors import SeamarkError
 from seamark.events import (
     Body,
@@ -26,10 +27,26 @@ from seamark.injections import (
     SessionState,
     SessionSummary,
 )
-from seamark.session import Session
 from seamark.settings import Settings
 
+if TYPE_CHECKING:
+    from seamark.client import Client, connect
+    from seamark.session import Session
+
 __version__ = "0.1.0"
+
+# What brings gRPC and protobuf along is loaded when it is first asked for.
+_LATER = {"Client": "seamark.client", "Session": "seamark.session", "connect": "seamark.client"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return found
+
 
 __all__ = [
     "Body",

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seamark.delivery import MOST_REFUSALS, Delivery
 from seamark.errors import (
@@ -24,15 +24,18 @@ from seamark.errors import (
     SeamarkError,
     SidecarUnavailable,
 )
-from seamark.launch import BEING_STARTED, Launcher
 from seamark.link import FORK_WAIT, Link
 from seamark.outbox import Outbox
 from seamark.session import ASK_AGAIN, Session, Ticket
 from seamark.settings import Settings
 
+if TYPE_CHECKING:
+    from seamark.launch import Launcher
+
 log = logging.getLogger("seamark")
 
 JOIN_WAIT = 0.2  # seconds
+BEING_STARTED = "the sidecar is being started"
 
 
 class Client:
@@ -70,6 +73,9 @@ class Client:
         settings = self.settings
         if self.disabled or not settings.autostart or settings.data_dir is None:
             return None
+        # What an app does not use, its start does not wait for.
+        from seamark.launch import Launcher
+
         return Launcher(settings, settings.data_dir, os.environ, self)
 
     @property

@@ -29,7 +29,6 @@ READY_WITHIN = 10.0  # seconds
 STOPPED_WITHIN = 6.0  # A sidecar allows itself 5.
 FIRST_PAUSE = 1.0  # between two attempts
 LONGEST_PAUSE = 60.0
-BEING_STARTED = "the sidecar is being started"
 WELL_AFTER = 10.0  # seconds beyond its pause, after which an attempt is no longer held against it
 KEEPS_ENDING = 4  # attempts so close together that something must be wrong
 

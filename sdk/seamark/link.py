@@ -24,7 +24,7 @@ from seamark.errors import (
 )
 
 # With gRPC's own backoff a client comes back seconds after a restarted sidecar.
-_OPTIONS: Final = (
+OPTIONS: Final = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
@@ -182,7 +182,7 @@ class Link:
             if self._closed:
                 raise SidecarUnavailable("the client was closed")
             if self._channel is None:
-                self._channel = grpc.insecure_channel(self._address, options=_OPTIONS)
+                self._channel = grpc.insecure_channel(self._address, options=OPTIONS)
             # Answers are read here: gRPC would log a traceback for each that makes no sense.
             method: Any = self._channel.unary_unary(
                 call.path, request_serializer=call.request.SerializeToString

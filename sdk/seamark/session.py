@@ -6,9 +6,8 @@ import asyncio
 import base64
 import itertools
 import json
-import secrets
+import os
 import time
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -60,8 +59,8 @@ class Ticket:
     @classmethod
     def new(cls, *, project_path: str, project_name: str, session_type: str, role: str) -> Ticket:
         return cls(
-            session_id=uuid.uuid4().hex,
-            claim=secrets.token_bytes(16),
+            session_id=os.urandom(16).hex(),
+            claim=os.urandom(16),
             project_path=project_path,
             project_name=project_name,
             session_type=session_type,
@@ -124,7 +123,7 @@ class Session:
 
     def after_fork(self) -> None:
         """A forked child reports under a name of its own."""
-        self.producer_id = uuid.uuid4().hex
+        self.producer_id = os.urandom(16).hex()
         self._next_sequence = itertools.count(1).__next__
         self._breaker = Breaker()
         self.dropped = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -83,6 +82,8 @@ def data_dir(environ: Mapping[str, str]) -> Path:
 
 def default_address(environ: Mapping[str, str]) -> str:
     """The user's own socket for this data directory."""
+    import hashlib
+
     directory = data_dir(environ)
     name = hashlib.sha256(os.fsencode(directory)).hexdigest()[:12]
     candidates = [directory / "seamark.sock"]

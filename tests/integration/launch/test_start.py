@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 
 import seamark
 from seamark import Client, SessionState, Settings, UserSaid
-from seamark.launch import BEING_STARTED
+from seamark.client import BEING_STARTED
 from seamark_langgraph import SeamarkMiddleware
 from tests.integration.langgraph.scripted import ScriptedModel
 from tests.integration.launch.conftest import until
