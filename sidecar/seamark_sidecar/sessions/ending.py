@@ -111,6 +111,7 @@ class Ending:
         outcome = outcome or record.outcome or SessionOutcome.SUCCESS
         record = dataclasses.replace(record, outcome=outcome, ended=record.ended or self._now())
         used = await self._uses.used(record)
+        await self._sessions.put_in_order(live)
         candidates = live.pad.candidates()
         stand = passage(GATES[record.type], outcome, validated)
         if stand is Passage.WAITING:
@@ -133,7 +134,10 @@ class Ending:
             stored = await self._record.finish(
                 closed,
                 promotion,
-                [(path, each.reads, each.edits) for path, each in live.pad.files.items()],
+                [
+                    (path, each.reads, each.edits + each.writes)
+                    for path, each in live.pad.files.items()
+                ],
                 taught=stand is Passage.OPEN,
             )
             live.record = closed

@@ -72,6 +72,10 @@ class LiveSession:
         if self.record.state is not SessionState.OPEN:
             raise SessionClosed("the session has ended; start a new one")
 
+    def begin_again(self) -> None:
+        """Forgets what was seen, to see it in another order. Only on the session's own task."""
+        self._pad = Scratchpad(root=self.record.root)
+
     def apply(self, events: Iterable[Event]) -> int:
         """Takes events in; returns how many were new. Only on the session's own task."""
         new = 0

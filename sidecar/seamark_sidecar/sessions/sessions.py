@@ -18,6 +18,7 @@ from seamark_sidecar.model.errors import (
     WrongCapability,
 )
 from seamark_sidecar.model.session import SessionRecord, SessionType
+from seamark_sidecar.observer.order import in_order
 from seamark_sidecar.sessions import capability
 from seamark_sidecar.sessions.lane import Lane
 from seamark_sidecar.sessions.live import LiveSession
@@ -153,6 +154,12 @@ class Sessions:
         """A stored session, brought to where its journal ends."""
         return await self._lane(session_id).run(lambda: self._found(session_id))
 
+    async def put_in_order(self, live: LiveSession) -> None:
+        """What several reporters said at the same time is seen in the order it happened."""
+        if live.pad.arrivals.disordered:
+            live.begin_again()
+            live.apply(in_order(await self._journal.events(live.record.id)))
+
     def forget(self, live: LiveSession) -> None:
         """Lets go of a session whose gate has closed."""
         self._live.pop(live.record.id, None)
@@ -181,6 +188,6 @@ class Sessions:
         return live
 
     async def _replay(self, live: LiveSession) -> None:
-        reported = await self._journal.events(live.record.id)
+        reported = in_order(await self._journal.events(live.record.id))
         for start in range(0, len(reported), REPLAYED_AT_ONCE):
             await live.take(reported[start : start + REPLAYED_AT_ONCE])

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from seamark.events import Outcome, UserSaid
-from seamark_sidecar.observer import scratchpad
+from seamark_sidecar.observer import calls, scratchpad
 from seamark_sidecar.observer.scratchpad import Scratchpad
 
 from .sight import (
@@ -114,9 +114,10 @@ def test_an_event_of_an_unknown_kind_is_counted_and_not_interpreted():
 def test_what_a_session_may_pile_up_is_bounded():
     notes = [recorded(content=f"note {number}") for number in range(500)]
     strangers = [returned(f"r{number}") for number in range(500)]
-    pad = watched(*notes, *strangers)
+    late = [called(f"r{number}") for number in range(500)]
+    pad = watched(*notes, *strangers, *late)
     assert len(pad.records) == scratchpad.MOST_RECORDS
-    assert len(pad._early) == scratchpad.MOST_EARLY
+    assert pad.files["a.py"].reads == calls.MOST_EARLY
 
 
 SESSION = [

@@ -1,0 +1,84 @@
+"""What a session did so far, in numbers and short notes, for people to look at."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+from seamark_sidecar.observer.results import Tests
+from seamark_sidecar.observer.use import Action, Touch, ToolUse
+
+MOST_CALLS = 20_000
+MOST_TESTS = 2_000
+MOST_FILES = 20_000
+_BYTES_A_NOTE = 300
+
+
+@dataclass(slots=True)
+class FileAccess:
+    """How a session touched one file."""
+
+    reads: int = 0
+    edits: int = 0
+    writes: int = 0
+    last_step: int = 0
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the session changed it."""
+        return bool(self.edits or self.writes)
+
+
+@dataclass(frozen=True, slots=True)
+class CallNote:
+    """One tool call."""
+
+    step: int
+    tool: str
+    action: Action
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TestNote:
+    """One run of tests."""
+
+    step: int
+    tests: Tests
+
+
+@dataclass(slots=True)
+class History:
+    """Bounded: of a very long session the latest part is kept."""
+
+    # Project-relative path to how it was touched, the latest touched last.
+    files: dict[str, FileAccess] = field(default_factory=dict)
+    actions: Counter[Action] = field(default_factory=Counter)
+    calls: deque[CallNote] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
+    tests: deque[TestNote] = field(default_factory=lambda: deque(maxlen=MOST_TESTS))
+
+    def called(self, use: ToolUse, step: int) -> None:
+        """Takes note of a call."""
+        self.actions[use.action] += 1
+        self.calls.append(CallNote(step, use.tool, use.action, use.files))
+
+    def tested(self, tests: Tests, step: int) -> None:
+        """Takes note of a run of tests."""
+        self.tests.append(TestNote(step, tests))
+
+    def touched(self, touch: Touch, step: int) -> None:
+        """Takes note of a file that was read or changed."""
+        access = self.files.pop(touch.path, None)
+        if access is None:
+            access = FileAccess()
+            if len(self.files) >= MOST_FILES:
+                del self.files[next(iter(self.files))]
+        access.reads += touch.action is Action.READ
+        access.edits += touch.action is Action.EDIT
+        access.writes += touch.action is Action.WRITE
+        access.last_step = step
+        self.files[touch.path] = access
+
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        return _BYTES_A_NOTE * (len(self.files) + len(self.calls) + len(self.tests))
