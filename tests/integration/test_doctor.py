@@ -477,7 +477,6 @@ def test_a_sidecar_that_hangs_fails_soon(doctor, sidecar):
     assert "--force" in found["sidecar"]["todo"]
 
 
-@pytest.mark.slow
 def test_a_sidecar_of_another_version_is_warned_of(doctor, sidecar, monkeypatch):
     sidecar.start()
     monkeypatch.setattr(running, "__version__", "99.0.0")
@@ -500,7 +499,6 @@ def test_a_sidecar_at_another_address_is_pointed_to(doctor, sidecar, home):
     assert process.poll() is None
 
 
-@pytest.mark.slow
 def test_a_sidecar_of_another_data_directory_fails(doctor, sidecar, home):
     sidecar.start()
     (home / "other").mkdir(mode=0o700)
@@ -508,7 +506,6 @@ def test_a_sidecar_of_another_data_directory_fails(doctor, sidecar, home):
     assert failing(found) == ["sidecar"]
 
 
-@pytest.mark.slow
 def test_learning_that_stopped_fails(doctor, sidecar):
     sidecar.environ["SEAMARK_MIN_FREE_MB"] = str(1 << 20)
     sidecar.start()
@@ -648,7 +645,6 @@ def other(home):
 
 
 @needs_root
-@pytest.mark.slow
 def test_two_users_have_a_sidecar_each_and_do_not_meet(sidecar, other, home):
     sidecar.start()
     theirs = Sidecar(home / "other")

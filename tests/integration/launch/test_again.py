@@ -103,7 +103,6 @@ def test_after_a_failure_it_is_tried_again_and_what_was_reported_arrives(here, c
     assert len(here.stored()) == 1
 
 
-@pytest.mark.slow
 def test_one_that_keeps_ending_is_a_single_warning(here, connect, caplog):
     socket = here.data / "seamark.sock"
     script = f"""rm -f {socket}

@@ -14,8 +14,6 @@ from seamark.codec import WIRE
 from tests.integration.launch.conftest import until
 
 # Several interpreters start and replace each other; a busy machine needs its time.
-pytestmark = pytest.mark.slow
-
 NEWER = "99.0.1"
 
 REPORTS = """

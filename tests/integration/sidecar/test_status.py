@@ -58,7 +58,6 @@ def test_files_are_listed_with_what_they_take_on_the_disk(own):
     wait_until(has_grown)
 
 
-@pytest.mark.slow
 def test_the_index_is_told_with_how_far_it_has_come(own):
     sidecar = own().start()
     Talk(sidecar, project="shop").complete(CENTS, validation=PASSED)
