@@ -265,6 +265,7 @@ def used(sidecar):
     """A data directory in which a sidecar has been at work."""
     sidecar.start()
     Talk(sidecar, project="shop")
+    wait_until(lambda: sidecar.status().index.ready)
     sidecar.stop()
     return sidecar.data
 

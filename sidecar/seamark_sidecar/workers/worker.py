@@ -86,7 +86,7 @@ class Worker:
         """
         writer = self._writer
         if writer is None:
-            raise WorkerGone(f"the {self.name} worker is not running; it is being restarted")
+            raise WorkerGone(f"the {self.name} worker is not running; it is being started")
         if len(self._waiting) >= MOST_IN_FLIGHT:
             raise WorkerBusy(f"the {self.name} worker has {MOST_IN_FLIGHT} requests to answer")
         self._next_id += 1

@@ -61,9 +61,13 @@ def test_files_are_listed_with_what_they_take_on_the_disk(own):
 def test_the_index_is_told_with_how_far_it_has_come(own):
     sidecar = own().start()
     Talk(sidecar, project="shop").complete(CENTS, validation=PASSED)
-    wait_until(lambda: sidecar.status().index.applied_seq == 1)
-    index = sidecar.status().index
-    assert (index.ready, index.last_seq, index.model, index.fault) == (True, 1, "", "")
+
+    def is_followed():
+        index = sidecar.status().index
+        told = (index.ready, index.applied_seq, index.last_seq, index.model, index.fault)
+        return told == (True, 1, 1, "", "")
+
+    wait_until(is_followed)
 
 
 def test_a_session_in_use_is_listed_with_its_counts(shared, talk):
