@@ -6,7 +6,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from seamark_sidecar.observer.results import Tests
-from seamark_sidecar.observer.use import Action, Touch, ToolUse
+from seamark_sidecar.observer.use import Action, ToolUse, Touch
 
 MOST_CALLS = 20_000
 MOST_TESTS = 2_000

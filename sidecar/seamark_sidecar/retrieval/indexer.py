@@ -87,6 +87,11 @@ class Indexer:
         """Whether the index holds what it should, but for the newest changes."""
         return self._ready
 
+    @property
+    def applied(self) -> int:
+        """The latest change that can be found."""
+        return self._applied
+
     async def progress(self) -> Progress:
         """For the status."""
         return Progress(

@@ -21,6 +21,8 @@ KEYWORD_CANDIDATES = 50
 DENSE_WEIGHT = 0.5
 KEYWORD_WEIGHT = 0.5
 WITHIN = 0.5  # seconds for the index
+# What was just learnt should be found: so long is waited for the index to have it, in seconds.
+CATCH_UP = 0.2
 
 
 class Search:
@@ -46,6 +48,8 @@ class Search:
             return []
         condition = Condition(project_id=project_id, types=tuple(types), files=tuple(files))
         if self._indexer.is_ready:
+            if self._indexer.applied < shelf.newest:
+                await self._indexer.wait_for(shelf.newest, CATCH_UP)
             try:
                 return await self._fused(shelf, query, condition, limit)
             except SidecarError as error:

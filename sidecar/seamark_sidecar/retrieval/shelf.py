@@ -21,6 +21,8 @@ class Shelf:
     """Answers at once, without touching a disk."""
 
     def __init__(self, memories: Iterable[Memory] = ()) -> None:
+        # The latest change that is on it.
+        self.newest = 0
         self._memories: dict[str, Memory] = {}
         self._by_file: dict[str, dict[str, None]] = {}
         self._words = KeywordIndex()
@@ -44,6 +46,7 @@ class Shelf:
             for path in earlier.files:
                 self._by_file[path].pop(memory.id, None)
         self._memories[memory.id] = memory
+        self.newest = max(self.newest, memory.seq)
         for path in memory.files:
             self._by_file.setdefault(path, {})[memory.id] = None
         self._words.put(memory.id, " ".join((memory.content, *memory.files, *memory.tags)))

@@ -232,3 +232,13 @@ async def test_search_fuses_what_words_and_vectors_find(desk):
     assert [each.memory.id for each in only] == [memory_id(3)]
     assert len(await search.find(desk.project_id, "cart", limit=2)) == 2
     assert await search.find(desk.project_id, "  ", limit=8) == []
+
+
+async def test_what_was_just_learnt_is_found(desk):
+    shelves = Shelves(desk.record)
+    search = Search(shelves, desk.index, desk.indexer)
+    for number in range(1, 21):
+        memory = await desk.put(number, f"lantern number {number}")
+        await shelves.put([memory])
+        found = await search.find(desk.project_id, f"lantern number {number}", limit=30)
+        assert memory.id in [each.memory.id for each in found]
