@@ -5,6 +5,7 @@ No test starts a sidecar by accident: those that mean to switch it on themselves
 
 import logging
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,8 @@ settings.register_profile("fast", COMMON, max_examples=40, stateful_step_count=3
 settings.register_profile("normal", COMMON, max_examples=300, stateful_step_count=50)
 settings.register_profile("slow", COMMON, max_examples=3000, stateful_step_count=100)
 os.environ["SEAMARK_AUTOSTART"] = "0"
+# A shell that runs us in the background has it ignored, and our children would do so too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.load_profile(os.environ.get("SEAMARK_HYPOTHESIS", "fast"))
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import seamark
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("sdk", "sidecar", "adapters")
 
@@ -158,20 +160,40 @@ import sys
 import grpc, grpc.aio, google.protobuf.message, google.protobuf.timestamp_pb2
 before = set(sys.modules)
 import seamark
+ASKED
 print(*sorted(set(sys.modules) - before), sep="\\n")
 """
 
 
-def test_importing_the_sdk_loads_only_grpc_and_protobuf():
-    loaded = subprocess.run(
-        [sys.executable, "-c", LOADED_BY_IMPORT],
+def loaded_by_import(asked="pass"):
+    return subprocess.run(
+        [sys.executable, "-c", LOADED_BY_IMPORT.replace("ASKED", asked)],
         cwd=ROOT / "sdk",
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
+
+
+def test_the_sdk_loads_only_grpc_and_protobuf():
+    loaded = loaded_by_import("seamark.Client")
     assert "seamark.client" in loaded
     allowed = {"seamark", "grpc", "google", *sys.stdlib_module_names}
     assert {name for name in loaded if name.partition(".")[0] not in allowed} == set()
     google = {name for name in loaded if name.partition(".")[0] == "google"}
     assert all(name.startswith("google.protobuf") or name == "google" for name in google)
+
+
+def test_importing_the_sdk_brings_its_words_and_not_yet_its_client():
+    loaded = loaded_by_import()
+    assert "seamark.events" in loaded
+    assert "seamark.client" not in loaded
+    code = "import seamark, sys; sys.exit('grpc' in sys.modules)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT / "sdk", check=False).returncode == 0
+    )
+
+
+def test_a_name_that_the_sdk_has_not_is_said_so():
+    with pytest.raises(AttributeError, match="has no attribute 'Customer'"):
+        _ = seamark.Customer
