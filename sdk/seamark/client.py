@@ -26,7 +26,7 @@ from seamark.errors import (
 )
 from seamark.link import FORK_WAIT, Link
 from seamark.outbox import Outbox
-from seamark.session import ASK_AGAIN, Session, Ticket
+from seamark.session import ASK_AGAIN, Session, Ticket, Work
 from seamark.settings import Settings
 
 if TYPE_CHECKING:
@@ -96,9 +96,40 @@ class Client:
         session_type: str = "build",
         role: str = "",
         task: str = "",
+        origin: str = "",
+        vouched: bool = False,
+        group: str = "",
+        parent_session: str = "",
+        methodology: str = "",
+        phase: str = "",
+        work_unit: str = "",
+        planned_steps: int = 0,
     ) -> Session:
-        """A new session; what memory has for its first prompt is in `session.start`."""
-        session = self._new_session(project_path, project_name, session_type, role, task)
+        """A new session; what memory has for its first prompt is in `session.start`.
+
+        Args:
+            origin: `replay` or `import` when its events were recorded before; nothing is learnt
+                from such a session unless a person vouched for it.
+            vouched: A person at a terminal did.
+            group: Sessions with the same one work at the same time on the same thing; they see
+                what the others found, and what they found is put together when the last ends.
+            parent_session: The id of the session whose agent this one works for.
+            methodology: How the work is organised: `native`, `tdd`, `bmad` or a plugin's.
+            phase: Where it stands, in the methodology's own words.
+            work_unit: What is worked on, from the outside in: `spec_042/subtask_3`.
+            planned_steps: How many model calls were planned for it.
+        """
+        session = self._new_session(
+            project_path,
+            project_name,
+            session_type,
+            role,
+            task,
+            origin,
+            vouched=vouched,
+            planned_steps=planned_steps,
+            work=_work(group, parent_session, methodology, phase, work_unit),
+        )
         if not self.disabled:
             try:
                 session.establish(self.settings.session_start_deadline)
@@ -115,9 +146,27 @@ class Client:
         session_type: str = "build",
         role: str = "",
         task: str = "",
+        origin: str = "",
+        vouched: bool = False,
+        group: str = "",
+        parent_session: str = "",
+        methodology: str = "",
+        phase: str = "",
+        work_unit: str = "",
+        planned_steps: int = 0,
     ) -> Session:
         """The same without blocking the event loop."""
-        session = self._new_session(project_path, project_name, session_type, role, task)
+        session = self._new_session(
+            project_path,
+            project_name,
+            session_type,
+            role,
+            task,
+            origin,
+            vouched=vouched,
+            planned_steps=planned_steps,
+            work=_work(group, parent_session, methodology, phase, work_unit),
+        )
         if not self.disabled:
             try:
                 await session.aestablish(self.settings.session_start_deadline)
@@ -243,14 +292,29 @@ class Client:
         session_type: str,
         role: str,
         task: str,
+        origin: str = "",
+        *,
+        vouched: bool = False,
+        planned_steps: int = 0,
+        work: Work = Work(),  # noqa: B008 - it is frozen
     ) -> Session:
         ticket = Ticket.new(
             project_path=str(project_path) if project_path is not None else _here(),
             project_name=str(project_name),
             session_type=str(session_type),
             role=str(role),
+            work=work,
         )
-        return self._track(Session(self, ticket, str(task)))
+        return self._track(
+            Session(
+                self,
+                ticket,
+                str(task),
+                str(origin),
+                vouched=bool(vouched),
+                planned_steps=planned_steps,
+            )
+        )
 
     def _track(self, session: Session) -> Session:
         self._sessions.add(session)
@@ -277,6 +341,16 @@ class Client:
             self._launcher = None
         for session in self._sessions:
             session.after_fork()
+
+
+def _work(group: str, parent_session: str, methodology: str, phase: str, work_unit: str) -> Work:
+    return Work(
+        group=str(group),
+        parent_session=str(parent_session),
+        methodology=str(methodology),
+        phase=str(phase),
+        work_unit=str(work_unit),
+    )
 
 
 def connect(**changes: Any) -> Client:

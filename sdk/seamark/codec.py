@@ -276,6 +276,8 @@ def hit_to_wire(hit: MemoryHit) -> wire.MemoryHit:
         label=hit.label,
         shown=hit.shown,
         needs_review=hit.needs_review,
+        unvalidated=hit.unvalidated,
+        finder=hit.finder,
     )
 
 
@@ -292,6 +294,8 @@ def search_from_wire(message: wire.SearchResponse) -> SearchResult:
                 label=hit.label,
                 shown=hit.shown,
                 needs_review=hit.needs_review,
+                unvalidated=hit.unvalidated,
+                finder=hit.finder,
             )
             for hit in message.hits
         ),

@@ -51,6 +51,10 @@ class MemoryHit:
     label: str
     shown: bool
     needs_review: bool
+    # Another session of the work group found it, and nobody has proved it right.
+    unvalidated: bool = False
+    # That session's role, or its id.
+    finder: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from seamark import calls, codec
@@ -41,8 +41,22 @@ START_TIMEOUT = 2.0  # seconds, on the sender's thread only
 # A server takes 4 MB by default; one event, half a megabyte at most, may go beyond this.
 MOST_BYTES = 1024 * 1024
 LONGEST_PATH = 4096
+MOST_PLANNED = 1_000_000
 # A sidecar with a new data directory, or a new key, does not know the session any more.
 ASK_AGAIN = frozenset({"UNKNOWN_SESSION", "WRONG_CAPABILITY"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a session is a part of, as far as its app says."""
+
+    # Sessions with the same group work at the same time on the same thing.
+    group: str = ""
+    # The id of the session whose agent this one works for.
+    parent_session: str = ""
+    methodology: str = ""
+    phase: str = ""
+    work_unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +69,18 @@ class Ticket:
     project_name: str = ""
     session_type: str = ""
     role: str = ""
+    work: Work = Work()
 
     @classmethod
-    def new(cls, *, project_path: str, project_name: str, session_type: str, role: str) -> Ticket:
+    def new(
+        cls,
+        *,
+        project_path: str,
+        project_name: str,
+        session_type: str,
+        role: str,
+        work: Work = Work(),
+    ) -> Ticket:
         return cls(
             session_id=os.urandom(16).hex(),
             claim=os.urandom(16),
@@ -65,26 +88,29 @@ class Ticket:
             project_name=project_name,
             session_type=session_type,
             role=role,
+            work=work,
         )
 
     def pack(self) -> str:
         """The ticket as opaque text."""
-        fields = (
+        packed = (
             self.session_id,
             self.claim.hex(),
             self.project_path,
             self.project_name,
             self.session_type,
             self.role,
+            # Most have none, and an older SDK reads the tickets of those.
+            *(_parts(self.work) if self.work != Work() else ()),
         )
-        return base64.urlsafe_b64encode(json.dumps(fields).encode()).decode()
+        return base64.urlsafe_b64encode(json.dumps(packed).encode()).decode()
 
     @classmethod
     def unpack(cls, text: str) -> Ticket:
         """Reads what `pack` wrote; anything else is an UndecodableMessage."""
         try:
             session_id, claim, *rest = json.loads(base64.urlsafe_b64decode(text.encode()))
-            path, name, session_type, role = rest
+            path, name, session_type, role, *work = rest
             if not all(isinstance(each, str) for each in (session_id, *rest)):
                 raise ValueError("not text")
             session_id.encode()  # It goes into every call as it is.
@@ -95,9 +121,17 @@ class Ticket:
                 project_name=name,
                 session_type=session_type,
                 role=role,
+                work=Work(**dict(zip(_WORK_FIELDS, work, strict=True))) if work else Work(),
             )
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise UndecodableMessage(f"this is not a session's ticket: {error}") from error
+
+
+_WORK_FIELDS = tuple(each.name for each in fields(Work))
+
+
+def _parts(work: Work) -> tuple[str, ...]:
+    return tuple(getattr(work, name) for name in _WORK_FIELDS)
 
 
 class Session:
@@ -107,7 +141,16 @@ class Session:
     their name are for event loops and answer the same.
     """
 
-    def __init__(self, client: Client, ticket: Ticket, task: str = "") -> None:
+    def __init__(
+        self,
+        client: Client,
+        ticket: Ticket,
+        task: str = "",
+        origin: str = "",
+        *,
+        vouched: bool = False,
+        planned_steps: int = 0,
+    ) -> None:
         self.id = ticket.session_id
         self.ticket = ticket.pack()
         self.start = SessionStart()
@@ -117,6 +160,9 @@ class Session:
         self._capacity = client.outbox.capacity
         self._ticket = ticket
         self._task = task
+        self._origin = origin
+        self._vouched = vouched
+        self._planned_steps = min(max(int(planned_steps), 0), MOST_PLANNED)
         self._capability = b""
         self._step = 0
         self.after_fork()
@@ -139,6 +185,10 @@ class Session:
             queue.append((self, sequence, time.time(), body))
         else:
             self._outbox.drop(self)
+
+    def observe_at(self, seconds: float, body: Body) -> None:
+        """Takes note of what happened at another time than now, in seconds since the epoch."""
+        self._outbox.offer((self, self._next_sequence(), seconds, body))
 
     # Injection points.
 
@@ -290,6 +340,14 @@ class Session:
             session_type=codec.cut(ticket.session_type, codec.LONGEST_NAME),
             role=codec.cut(ticket.role, codec.LONGEST_NAME),
             task=codec.cut(self._task),
+            origin=codec.cut(self._origin, codec.LONGEST_NAME),
+            vouched=self._vouched,
+            planned_step_count=self._planned_steps,
+            group=codec.cut(ticket.work.group, codec.LONGEST_NAME),
+            parent_session_id=codec.cut(ticket.work.parent_session, codec.LONGEST_NAME),
+            methodology=codec.cut(ticket.work.methodology, codec.LONGEST_NAME),
+            phase=codec.cut(ticket.work.phase, codec.LONGEST_NAME),
+            work_unit=codec.cut(ticket.work.work_unit, codec.LONGEST_NAME),
         )
 
     def _established(self, response: wire.StartSessionResponse) -> None:

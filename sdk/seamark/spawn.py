@@ -27,6 +27,8 @@ SIDECAR_PACKAGES = (
     "qdrant_edge",
     "rich",
     "safetensors",
+    "tree_sitter",
+    "tree_sitter_bash",
     "structlog",
     "tokenizers",
 )

@@ -335,3 +335,289 @@ class InjectionRecord(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["label", b"label", "memory_id", b"memory_id", "point", b"point", "reason", b"reason", "step", b"step"]) -> None: ...
 
 global___InjectionRecord = InjectionRecord
+
+@typing.final
+class ObserveSessionRequest(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: builtins.int
+    PROJECT_FIELD_NUMBER: builtins.int
+    KNOWN_EVENT_COUNT_FIELD_NUMBER: builtins.int
+    KNOWN_CALL_COUNT_FIELD_NUMBER: builtins.int
+    session_id: builtins.str
+    """The session's id, or enough of its beginning. Empty means the one heard of last."""
+    known_event_count: builtins.int
+    """Events that the caller knows of: nothing but the head is sent when there are no others."""
+    known_call_count: builtins.int
+    """Calls that the caller has already; they are left out."""
+    @property
+    def project(self) -> seamark.wire.v1.sidecar_pb2.ProjectHint:
+        """With no session named: only those of this project."""
+
+    def __init__(
+        self,
+        *,
+        session_id: builtins.str = ...,
+        project: seamark.wire.v1.sidecar_pb2.ProjectHint | None = ...,
+        known_event_count: builtins.int = ...,
+        known_call_count: builtins.int = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["project", b"project"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["known_call_count", b"known_call_count", "known_event_count", b"known_event_count", "project", b"project", "session_id", b"session_id"]) -> None: ...
+
+global___ObserveSessionRequest = ObserveSessionRequest
+
+@typing.final
+class ObserveSessionResponse(google.protobuf.message.Message):
+    """What the scratchpad of a session holds. Steps count from 0."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SESSION_ID_FIELD_NUMBER: builtins.int
+    PROJECT_NAME_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
+    SESSION_TYPE_FIELD_NUMBER: builtins.int
+    ORIGIN_FIELD_NUMBER: builtins.int
+    TASK_FIELD_NUMBER: builtins.int
+    START_TIME_FIELD_NUMBER: builtins.int
+    LAST_SEEN_TIME_FIELD_NUMBER: builtins.int
+    EVENT_COUNT_FIELD_NUMBER: builtins.int
+    STEP_FIELD_NUMBER: builtins.int
+    UNCHANGED_FIELD_NUMBER: builtins.int
+    ACTIONS_FIELD_NUMBER: builtins.int
+    FILES_FIELD_NUMBER: builtins.int
+    TESTS_FIELD_NUMBER: builtins.int
+    SIGNALS_FIELD_NUMBER: builtins.int
+    CANDIDATES_FIELD_NUMBER: builtins.int
+    CALLS_FIELD_NUMBER: builtins.int
+    TAINTED_FROM_STEP_FIELD_NUMBER: builtins.int
+    EVENT_US_P50_FIELD_NUMBER: builtins.int
+    EVENT_US_P99_FIELD_NUMBER: builtins.int
+    SCRATCHPAD_BYTES_FIELD_NUMBER: builtins.int
+    session_id: builtins.str
+    project_name: builtins.str
+    state: builtins.str
+    session_type: builtins.str
+    origin: builtins.str
+    task: builtins.str
+    event_count: builtins.int
+    step: builtins.int
+    unchanged: builtins.bool
+    """The caller knows all of the events: what follows is left out."""
+    tainted_from_step: builtins.int
+    """The first step that text from outside may have shaped; unset: none so far."""
+    event_us_p50: builtins.float
+    """Microseconds that observing one event took, in the middle and at the 99th percentile."""
+    event_us_p99: builtins.float
+    scratchpad_bytes: builtins.int
+    @property
+    def start_time(self) -> google.protobuf.timestamp_pb2.Timestamp: ...
+    @property
+    def last_seen_time(self) -> google.protobuf.timestamp_pb2.Timestamp: ...
+    @property
+    def actions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ActionCount]: ...
+    @property
+    def files(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ObservedFile]: ...
+    @property
+    def tests(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ObservedTests]: ...
+    @property
+    def signals(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ObservedSignal]: ...
+    @property
+    def candidates(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ObservedCandidate]: ...
+    @property
+    def calls(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ObservedCall]: ...
+    def __init__(
+        self,
+        *,
+        session_id: builtins.str = ...,
+        project_name: builtins.str = ...,
+        state: builtins.str = ...,
+        session_type: builtins.str = ...,
+        origin: builtins.str = ...,
+        task: builtins.str = ...,
+        start_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        last_seen_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        event_count: builtins.int = ...,
+        step: builtins.int = ...,
+        unchanged: builtins.bool = ...,
+        actions: collections.abc.Iterable[global___ActionCount] | None = ...,
+        files: collections.abc.Iterable[global___ObservedFile] | None = ...,
+        tests: collections.abc.Iterable[global___ObservedTests] | None = ...,
+        signals: collections.abc.Iterable[global___ObservedSignal] | None = ...,
+        candidates: collections.abc.Iterable[global___ObservedCandidate] | None = ...,
+        calls: collections.abc.Iterable[global___ObservedCall] | None = ...,
+        tainted_from_step: builtins.int | None = ...,
+        event_us_p50: builtins.float = ...,
+        event_us_p99: builtins.float = ...,
+        scratchpad_bytes: builtins.int = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_tainted_from_step", b"_tainted_from_step", "last_seen_time", b"last_seen_time", "start_time", b"start_time", "tainted_from_step", b"tainted_from_step"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_tainted_from_step", b"_tainted_from_step", "actions", b"actions", "calls", b"calls", "candidates", b"candidates", "event_count", b"event_count", "event_us_p50", b"event_us_p50", "event_us_p99", b"event_us_p99", "files", b"files", "last_seen_time", b"last_seen_time", "origin", b"origin", "project_name", b"project_name", "scratchpad_bytes", b"scratchpad_bytes", "session_id", b"session_id", "session_type", b"session_type", "signals", b"signals", "start_time", b"start_time", "state", b"state", "step", b"step", "tainted_from_step", b"tainted_from_step", "task", b"task", "tests", b"tests", "unchanged", b"unchanged"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_tainted_from_step", b"_tainted_from_step"]) -> typing.Literal["tainted_from_step"] | None: ...
+
+global___ObserveSessionResponse = ObserveSessionResponse
+
+@typing.final
+class ActionCount(google.protobuf.message.Message):
+    """How many calls of one kind were made."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ACTION_FIELD_NUMBER: builtins.int
+    COUNT_FIELD_NUMBER: builtins.int
+    action: builtins.str
+    count: builtins.int
+    def __init__(
+        self,
+        *,
+        action: builtins.str = ...,
+        count: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["action", b"action", "count", b"count"]) -> None: ...
+
+global___ActionCount = ActionCount
+
+@typing.final
+class ObservedFile(google.protobuf.message.Message):
+    """How a session touched one file of the project."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    PATH_FIELD_NUMBER: builtins.int
+    READS_FIELD_NUMBER: builtins.int
+    EDITS_FIELD_NUMBER: builtins.int
+    WRITES_FIELD_NUMBER: builtins.int
+    path: builtins.str
+    reads: builtins.int
+    edits: builtins.int
+    writes: builtins.int
+    def __init__(
+        self,
+        *,
+        path: builtins.str = ...,
+        reads: builtins.int = ...,
+        edits: builtins.int = ...,
+        writes: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["edits", b"edits", "path", b"path", "reads", b"reads", "writes", b"writes"]) -> None: ...
+
+global___ObservedFile = ObservedFile
+
+@typing.final
+class ObservedTests(google.protobuf.message.Message):
+    """How one run of tests ended; counts are -1 where its output does not say."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    STEP_FIELD_NUMBER: builtins.int
+    PASSED_FIELD_NUMBER: builtins.int
+    FAILED_FIELD_NUMBER: builtins.int
+    step: builtins.int
+    passed: builtins.int
+    failed: builtins.int
+    def __init__(
+        self,
+        *,
+        step: builtins.int = ...,
+        passed: builtins.int = ...,
+        failed: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["failed", b"failed", "passed", b"passed", "step", b"step"]) -> None: ...
+
+global___ObservedTests = ObservedTests
+
+@typing.final
+class ObservedSignal(google.protobuf.message.Message):
+    """One finding."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TYPE_FIELD_NUMBER: builtins.int
+    STEP_FIELD_NUMBER: builtins.int
+    CONFIDENCE_FIELD_NUMBER: builtins.int
+    FILES_FIELD_NUMBER: builtins.int
+    DETAILS_JSON_FIELD_NUMBER: builtins.int
+    CONTENT_FIELD_NUMBER: builtins.int
+    type: builtins.str
+    step: builtins.int
+    confidence: builtins.float
+    details_json: builtins.str
+    """What is particular to the type, as one JSON object."""
+    content: builtins.str
+    """The memory that it proposes; empty when it proposes none."""
+    @property
+    def files(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        type: builtins.str = ...,
+        step: builtins.int = ...,
+        confidence: builtins.float = ...,
+        files: collections.abc.Iterable[builtins.str] | None = ...,
+        details_json: builtins.str = ...,
+        content: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "content", b"content", "details_json", b"details_json", "files", b"files", "step", b"step", "type", b"type"]) -> None: ...
+
+global___ObservedSignal = ObservedSignal
+
+@typing.final
+class ObservedCandidate(google.protobuf.message.Message):
+    """A memory that the session would propose if it ended now."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SIGNAL_FIELD_NUMBER: builtins.int
+    TYPE_FIELD_NUMBER: builtins.int
+    CONTENT_FIELD_NUMBER: builtins.int
+    FILES_FIELD_NUMBER: builtins.int
+    STEP_FIELD_NUMBER: builtins.int
+    CONTAMINATED_BY_FIELD_NUMBER: builtins.int
+    signal: builtins.str
+    type: builtins.str
+    content: builtins.str
+    step: builtins.int
+    contaminated_by: builtins.str
+    """Where text from outside came in that it may be made of; empty: nowhere."""
+    @property
+    def files(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        signal: builtins.str = ...,
+        type: builtins.str = ...,
+        content: builtins.str = ...,
+        files: collections.abc.Iterable[builtins.str] | None = ...,
+        step: builtins.int = ...,
+        contaminated_by: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["contaminated_by", b"contaminated_by", "content", b"content", "files", b"files", "signal", b"signal", "step", b"step", "type", b"type"]) -> None: ...
+
+global___ObservedCandidate = ObservedCandidate
+
+@typing.final
+class ObservedCall(google.protobuf.message.Message):
+    """One tool call in our own terms."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    STEP_FIELD_NUMBER: builtins.int
+    TOOL_FIELD_NUMBER: builtins.int
+    ACTION_FIELD_NUMBER: builtins.int
+    FILES_FIELD_NUMBER: builtins.int
+    step: builtins.int
+    tool: builtins.str
+    action: builtins.str
+    @property
+    def files(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        step: builtins.int = ...,
+        tool: builtins.str = ...,
+        action: builtins.str = ...,
+        files: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["action", b"action", "files", b"files", "step", b"step", "tool", b"tool"]) -> None: ...
+
+global___ObservedCall = ObservedCall

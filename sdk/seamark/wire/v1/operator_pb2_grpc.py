@@ -55,6 +55,11 @@ class OperatorServiceStub(object):
                 request_serializer=seamark_dot_wire_dot_v1_dot_operator__pb2.ExplainSessionRequest.SerializeToString,
                 response_deserializer=seamark_dot_wire_dot_v1_dot_operator__pb2.ExplainSessionResponse.FromString,
                 _registered_method=True)
+        self.ObserveSession = channel.unary_unary(
+                '/seamark.wire.v1.OperatorService/ObserveSession',
+                request_serializer=seamark_dot_wire_dot_v1_dot_operator__pb2.ObserveSessionRequest.SerializeToString,
+                response_deserializer=seamark_dot_wire_dot_v1_dot_operator__pb2.ObserveSessionResponse.FromString,
+                _registered_method=True)
 
 
 class OperatorServiceServicer(object):
@@ -87,6 +92,13 @@ class OperatorServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ObserveSession(self, request, context):
+        """Says what was seen so far in a session that has not ended.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -109,6 +121,11 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.ExplainSession,
                     request_deserializer=seamark_dot_wire_dot_v1_dot_operator__pb2.ExplainSessionRequest.FromString,
                     response_serializer=seamark_dot_wire_dot_v1_dot_operator__pb2.ExplainSessionResponse.SerializeToString,
+            ),
+            'ObserveSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.ObserveSession,
+                    request_deserializer=seamark_dot_wire_dot_v1_dot_operator__pb2.ObserveSessionRequest.FromString,
+                    response_serializer=seamark_dot_wire_dot_v1_dot_operator__pb2.ObserveSessionResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -220,6 +237,33 @@ class OperatorService(object):
             '/seamark.wire.v1.OperatorService/ExplainSession',
             seamark_dot_wire_dot_v1_dot_operator__pb2.ExplainSessionRequest.SerializeToString,
             seamark_dot_wire_dot_v1_dot_operator__pb2.ExplainSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ObserveSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/seamark.wire.v1.OperatorService/ObserveSession',
+            seamark_dot_wire_dot_v1_dot_operator__pb2.ObserveSessionRequest.SerializeToString,
+            seamark_dot_wire_dot_v1_dot_operator__pb2.ObserveSessionResponse.FromString,
             options,
             channel_credentials,
             insecure,

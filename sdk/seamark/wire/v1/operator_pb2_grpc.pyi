@@ -43,6 +43,12 @@ class OperatorServiceStub:
     ]
     """Says why a session's candidates were or were not promoted, and what was injected and why."""
 
+    ObserveSession: grpc.UnaryUnaryMultiCallable[
+        seamark.wire.v1.operator_pb2.ObserveSessionRequest,
+        seamark.wire.v1.operator_pb2.ObserveSessionResponse,
+    ]
+    """Says what was seen so far in a session that has not ended."""
+
 class OperatorServiceAsyncStub:
     """What a person may ask of their sidecar, by the command line."""
 
@@ -67,6 +73,12 @@ class OperatorServiceAsyncStub:
         seamark.wire.v1.operator_pb2.ExplainSessionResponse,
     ]
     """Says why a session's candidates were or were not promoted, and what was injected and why."""
+
+    ObserveSession: grpc.aio.UnaryUnaryMultiCallable[
+        seamark.wire.v1.operator_pb2.ObserveSessionRequest,
+        seamark.wire.v1.operator_pb2.ObserveSessionResponse,
+    ]
+    """Says what was seen so far in a session that has not ended."""
 
 class OperatorServiceServicer(metaclass=abc.ABCMeta):
     """What a person may ask of their sidecar, by the command line."""
@@ -100,5 +112,13 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[seamark.wire.v1.operator_pb2.ExplainSessionResponse, collections.abc.Awaitable[seamark.wire.v1.operator_pb2.ExplainSessionResponse]]:
         """Says why a session's candidates were or were not promoted, and what was injected and why."""
+
+    @abc.abstractmethod
+    def ObserveSession(
+        self,
+        request: seamark.wire.v1.operator_pb2.ObserveSessionRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[seamark.wire.v1.operator_pb2.ObserveSessionResponse, collections.abc.Awaitable[seamark.wire.v1.operator_pb2.ObserveSessionResponse]]:
+        """Says what was seen so far in a session that has not ended."""
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -113,6 +113,14 @@ class StartSessionRequest(google.protobuf.message.Message):
     SESSION_TYPE_FIELD_NUMBER: builtins.int
     ROLE_FIELD_NUMBER: builtins.int
     TASK_FIELD_NUMBER: builtins.int
+    VOUCHED_FIELD_NUMBER: builtins.int
+    ORIGIN_FIELD_NUMBER: builtins.int
+    GROUP_FIELD_NUMBER: builtins.int
+    PARENT_SESSION_ID_FIELD_NUMBER: builtins.int
+    METHODOLOGY_FIELD_NUMBER: builtins.int
+    PHASE_FIELD_NUMBER: builtins.int
+    WORK_UNIT_FIELD_NUMBER: builtins.int
+    PLANNED_STEP_COUNT_FIELD_NUMBER: builtins.int
     session_id: builtins.str
     """Chosen by the client, random."""
     claim: builtins.bytes
@@ -123,6 +131,22 @@ class StartSessionRequest(google.protobuf.message.Message):
     """The agent's role as the app calls it: `coder`, `qa`, ..."""
     task: builtins.str
     """The request the agent starts with, when it is known."""
+    vouched: builtins.bool
+    """A person at a terminal vouches for a session that is not watched as it happens."""
+    origin: builtins.str
+    """Where its events come from: `live`, `replay` (recorded before) or `import`; empty means live."""
+    group: builtins.str
+    """Sessions of one project with the same group work at the same time on the same thing."""
+    parent_session_id: builtins.str
+    """The session whose agent this one works for."""
+    methodology: builtins.str
+    """How the work is organised: `native`, `tdd`, `bmad` or a plugin's id; empty means native."""
+    phase: builtins.str
+    """Where the work stands, in the methodology's own words."""
+    work_unit: builtins.str
+    """What is worked on, from the outside in, separated by slashes: `spec_042/subtask_3`."""
+    planned_step_count: builtins.int
+    """Model calls that were planned for it; 0: nobody planned."""
     @property
     def project(self) -> global___ProjectHint: ...
     def __init__(
@@ -134,9 +158,17 @@ class StartSessionRequest(google.protobuf.message.Message):
         session_type: builtins.str = ...,
         role: builtins.str = ...,
         task: builtins.str = ...,
+        vouched: builtins.bool = ...,
+        origin: builtins.str = ...,
+        group: builtins.str = ...,
+        parent_session_id: builtins.str = ...,
+        methodology: builtins.str = ...,
+        phase: builtins.str = ...,
+        work_unit: builtins.str = ...,
+        planned_step_count: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["project", b"project"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["claim", b"claim", "project", b"project", "role", b"role", "session_id", b"session_id", "session_type", b"session_type", "task", b"task"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["claim", b"claim", "group", b"group", "methodology", b"methodology", "origin", b"origin", "parent_session_id", b"parent_session_id", "phase", b"phase", "planned_step_count", b"planned_step_count", "project", b"project", "role", b"role", "session_id", b"session_id", "session_type", b"session_type", "task", b"task", "vouched", b"vouched", "work_unit", b"work_unit"]) -> None: ...
 
 global___StartSessionRequest = StartSessionRequest
 
@@ -367,6 +399,8 @@ class MemoryHit(google.protobuf.message.Message):
     LABEL_FIELD_NUMBER: builtins.int
     SHOWN_FIELD_NUMBER: builtins.int
     NEEDS_REVIEW_FIELD_NUMBER: builtins.int
+    UNVALIDATED_FIELD_NUMBER: builtins.int
+    FINDER_FIELD_NUMBER: builtins.int
     memory_id: builtins.str
     type: builtins.str
     content: builtins.str
@@ -376,6 +410,10 @@ class MemoryHit(google.protobuf.message.Message):
     shown: builtins.bool
     """It was shown to this session before."""
     needs_review: builtins.bool
+    unvalidated: builtins.bool
+    """It stands in the scratchpad of another session of the group: nobody has proved it right."""
+    finder: builtins.str
+    """The role or the session of the agent that found it, for one that is not validated."""
     @property
     def files(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     def __init__(
@@ -390,8 +428,10 @@ class MemoryHit(google.protobuf.message.Message):
         label: builtins.str = ...,
         shown: builtins.bool = ...,
         needs_review: builtins.bool = ...,
+        unvalidated: builtins.bool = ...,
+        finder: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "content", b"content", "files", b"files", "label", b"label", "memory_id", b"memory_id", "needs_review", b"needs_review", "score", b"score", "shown", b"shown", "type", b"type"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "content", b"content", "files", b"files", "finder", b"finder", "label", b"label", "memory_id", b"memory_id", "needs_review", b"needs_review", "score", b"score", "shown", b"shown", "type", b"type", "unvalidated", b"unvalidated"]) -> None: ...
 
 global___MemoryHit = MemoryHit
 
