@@ -25,8 +25,14 @@ class Candidate:
     # How much it contradicts what one would have guessed, from 0 to 1.
     surprise: float = 0.0
     early: bool = False
+    # Sessions that must find it, where that is not what its kind needs; 0: it is.
+    sessions_needed: int = 0
+    # A person has to approve it before an agent is shown it unasked.
+    needs_review: bool = False
     # Where text from outside came in that it may be made of; empty: nowhere.
     contaminated_by: str = ""
+    # Other sessions of the work group that found it too, each by itself.
+    also_found_by: tuple[str, ...] = ()
 
 
 def proposed(signal: Signal) -> Candidate | None:
@@ -44,6 +50,8 @@ def proposed(signal: Signal) -> Candidate | None:
         step=signal.step,
         surprise=signal.surprise,
         early=signal.early,
+        sessions_needed=signal.sessions_needed,
+        needs_review=signal.needs_review,
     )
 
 

@@ -86,6 +86,8 @@ class Memory:
     access_count: int = 0
     pinned: bool = False
     needs_review: bool = False
+    # Where text from outside came in that it may be made of; empty: nowhere.
+    contaminated_by: str = ""
     # The change of the record that wrote this version; grows with every change of any memory.
     seq: int = 0
 

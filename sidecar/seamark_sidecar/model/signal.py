@@ -67,3 +67,7 @@ class Signal:
     surprise: float = 0.0
     # It goes to the head of the queue.
     early: bool = False
+    # Sessions that must find it, where that is not what its kind needs; 0: it is.
+    sessions_needed: int = 0
+    # A person has to approve what it proposes before an agent is shown it unasked.
+    needs_review: bool = False

@@ -1,4 +1,4 @@
-"""What observing costs, in microseconds an event."""
+"""What observing costs, in microseconds of the processor an event."""
 
 from __future__ import annotations
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from seamark_sidecar.observer.results import Tests
-from seamark_sidecar.observer.use import Action, ToolUse, Touch
+from seamark_sidecar.observer.calls.paths import is_within
+from seamark_sidecar.observer.calls.use import Action, ToolUse, Touch
+from seamark_sidecar.observer.results.result import Tests
 
-MOST_CALLS = 20_000
-MOST_TESTS = 2_000
-MOST_FILES = 20_000
+MOST_CALLS = 2_000
+MOST_TESTS = 500
+MOST_FILES = 2_000
 _BYTES_A_NOTE = 300
 
 
 @dataclass(slots=True)
 class FileAccess:
-    """How a session touched one file."""
+    """How a session touched one file; changes are counted while they stand."""
 
     reads: int = 0
     edits: int = 0
@@ -53,6 +54,8 @@ class History:
 
     # Project-relative path to how it was touched, the latest touched last.
     files: dict[str, FileAccess] = field(default_factory=dict)
+    # Those that calls named, whether they touched them or not.
+    named: dict[str, None] = field(default_factory=dict)
     actions: Counter[Action] = field(default_factory=Counter)
     calls: deque[CallNote] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
     tests: deque[TestNote] = field(default_factory=lambda: deque(maxlen=MOST_TESTS))
@@ -60,7 +63,11 @@ class History:
     def called(self, use: ToolUse, step: int) -> None:
         """Takes note of a call."""
         self.actions[use.action] += 1
-        self.calls.append(CallNote(step, use.tool, use.action, use.files))
+        mentioned = use.mentioned
+        self.calls.append(CallNote(step, use.tool, use.action, mentioned))
+        for path in mentioned:
+            if len(self.named) < MOST_FILES:
+                self.named[path] = None
 
     def tested(self, tests: Tests, step: int) -> None:
         """Takes note of a run of tests."""
@@ -79,6 +86,13 @@ class History:
         access.last_step = step
         self.files[touch.path] = access
 
+    def undone(self, place: str) -> None:
+        """What the session changed there is no more; `.` stands for everywhere."""
+        for path, access in self.files.items():
+            if access.is_changed and (place == "." or is_within(path, place)):
+                access.edits = access.writes = 0
+
     def size(self) -> int:
         """About how many bytes it holds."""
-        return _BYTES_A_NOTE * (len(self.files) + len(self.calls) + len(self.tests))
+        files = len(self.files) + len(self.named)
+        return _BYTES_A_NOTE * (files + len(self.calls) + len(self.tests))

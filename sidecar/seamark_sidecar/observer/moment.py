@@ -8,8 +8,8 @@ from typing import Protocol
 
 from seamark.events import Body
 from seamark_sidecar.model.signal import Signal
-from seamark_sidecar.observer.results import Result
-from seamark_sidecar.observer.use import ToolUse
+from seamark_sidecar.observer.calls.use import ToolUse
+from seamark_sidecar.observer.results.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +17,8 @@ class Moment:
     """What happened, at which step, with what in sight."""
 
     step: int
+    # Of the session, by its plan; 0: nobody planned.
+    planned_steps: int = 0
     # Seconds, by the agent's clock.
     time: float
     body: Body

@@ -6,16 +6,48 @@ from collections.abc import Callable, Iterator, Sequence
 
 from seamark_sidecar.model.signal import Signal
 from seamark_sidecar.observer.moment import Detector, Moment
+from seamark_sidecar.observer.signals.backtrack import Backtrack
+from seamark_sidecar.observer.signals.co_access import CoAccess
+from seamark_sidecar.observer.signals.config_touch import ConfigTouch
+from seamark_sidecar.observer.signals.context_token_spike import ContextTokenSpike
 from seamark_sidecar.observer.signals.error_retry import ErrorRetry
+from seamark_sidecar.observer.signals.external_reference import ExternalReference
+from seamark_sidecar.observer.signals.file_access import FileAccessed
+from seamark_sidecar.observer.signals.glob_ignore import GlobIgnore
+from seamark_sidecar.observer.signals.import_chase import ImportChase
+from seamark_sidecar.observer.signals.read_abandon import ReadAbandon
 from seamark_sidecar.observer.signals.recorded import Recorded
-from seamark_sidecar.observer.signals.self_correction import SelfCorrection
+from seamark_sidecar.observer.signals.repeated_grep import RepeatedGrep
+from seamark_sidecar.observer.signals.said import Said
+from seamark_sidecar.observer.signals.sequence import Recurring
+from seamark_sidecar.observer.signals.step_overrun import StepOverrun
+from seamark_sidecar.observer.signals.test_order import OrderOfTests
+from seamark_sidecar.observer.signals.time_anomaly import TimeAnomaly
 
-DETECTORS: Sequence[Callable[[], Detector]] = (Recorded, SelfCorrection, ErrorRetry)
+DETECTORS: Sequence[Callable[[], Detector]] = (
+    Recorded,
+    Said,
+    ErrorRetry,
+    RepeatedGrep,
+    ConfigTouch,
+    Backtrack,
+    CoAccess,
+    ReadAbandon,
+    OrderOfTests,
+    Recurring,
+    FileAccessed,
+    StepOverrun,
+    GlobIgnore,
+    ContextTokenSpike,
+    ExternalReference,
+    ImportChase,
+    TimeAnomaly,
+)
 
 # When a session holds more than its share, these let go first, in this order, and then the others
 # but for those that are never asked to.
-SHRINK_FIRST: Sequence[Callable[[], Detector]] = ()
-NEVER_SHRINK: Sequence[Callable[[], Detector]] = (SelfCorrection, Recorded)
+SHRINK_FIRST: Sequence[Callable[[], Detector]] = (TimeAnomaly, FileAccessed, Recurring, CoAccess)
+NEVER_SHRINK: Sequence[Callable[[], Detector]] = (Recorded,)
 
 MOST_BYTES = 40 * 1024 * 1024  # of all of a session's detectors together
 _LOOK_EVERY = 1024  # events

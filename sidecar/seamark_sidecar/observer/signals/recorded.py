@@ -8,7 +8,7 @@ from seamark.events import MemoryRecorded
 from seamark_sidecar.model.memory import MemoryType, Source
 from seamark_sidecar.model.signal import Signal, SignalKind
 from seamark_sidecar.observer.moment import Moment
-from seamark_sidecar.observer.wording import finding_key, one_line
+from seamark_sidecar.observer.text.wording import finding_key, one_line
 
 LONGEST_CONTENT = 8192
 

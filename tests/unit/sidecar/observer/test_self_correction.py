@@ -1,13 +1,15 @@
 """When an agent takes back what it believed."""
 
+import itertools
 import time
 
 import pytest
 
-from seamark.events import TextKind
-from seamark_sidecar.observer.signals.self_correction import LONGEST_SENTENCE, MOST_FOUND
+from seamark.events import Outcome, TextKind, UserSaid
+from seamark_sidecar.observer.signals.self_correction import MOST_FOUND
+from seamark_sidecar.observer.text.passages import LONGEST_SENTENCE
 
-from .sight import read, said, watched
+from .sight import STEP, edit, ran, read, said, watched
 
 
 def found(*bodies):
@@ -86,11 +88,103 @@ def test_the_same_words_are_one_finding():
     assert len(found(said(CORRECTIONS[0]), said(CORRECTIONS[0].upper()))) == 1
 
 
-def test_a_session_gives_only_so_many():
-    assert (
-        len(found(said("\n".join(f"I was wrong about {n} things." for n in range(99)))))
-        == MOST_FOUND
+def test_a_step_gives_the_clearest_one():
+    (candidate,) = found(
+        said("I forgot the import in cart.py. I was wrong about the order. The rest is fine.")
     )
+    assert candidate.content.startswith("I was wrong about the order.")
+
+
+def test_a_session_gives_only_so_many():
+    steps = [(said(f"I was wrong about {n} things."), STEP) for n in range(99)]
+    assert len(found(*itertools.chain(*steps))) == MOST_FOUND
+
+
+def test_the_fields_say_what_was_believed_and_what_is_so():
+    (signal,) = [
+        each
+        for each in watched(
+            *read("src/tax.py", "1"), said("Actually, src/tax.py rounds up, not down.")
+        ).signals()
+        if each.kind == "self_correction"
+    ]
+    assert signal.details["corrected_assumption"] == "down"
+    assert signal.details["actual_fact"] == "Actually, src/tax.py rounds up"
+    assert signal.details["correction_type"] == "factual"
+    assert signal.details["related_file"] == "src/tax.py"
+    assert signal.early
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("I was wrong about the default of this setting.", "config"),
+        ("I was wrong about the folder it is in.", "path"),
+        ("I was wrong about what the method returns.", "api"),
+        ("I was wrong about this approach.", "approach"),
+    ],
+)
+def test_a_correction_has_a_type(text, type_):
+    (signal,) = [each for each in watched(said(text)).signals() if each.kind == "self_correction"]
+    assert signal.details["correction_type"] == type_
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The build fails because `run_all` was defined in helpers.py which I deleted.",
+        "Oops, I replaced `Cart` in the class definition too.",
+        "I see what happened. I ran the script twice.",
+        "I accidentally removed the import of `tax`.",
+        "The row is missing because I'm not setting `owner_id`.",
+        "The issue isn't the timeout of `wait_for`.",
+    ],
+)
+def test_finding_its_own_mistake_is_a_correction(text):
+    assert found(said(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Maybe I accidentally removed the import of `tax`.",
+        "If I was wrong about `tax`, the test fails.",
+        "Did I forget the import of `tax`?",
+        "I removed the import of `tax`.",
+        "I see what happened. Maybe I ran the script twice.",
+        'The report says "I was wrong about the tax".',
+        "The issue isn't just the timeout of `wait_for`.",
+    ],
+)
+def test_who_is_not_sure_or_only_tells_corrects_nothing(text):
+    assert found(said(text)) == []
+
+
+def test_a_diagnosis_counts_after_the_agent_s_own_work_failed():
+    diagnosis = said("I see the issue. My `round_up` returns text.")
+    assert found(diagnosis) == []
+    assert found(*edit("src/tax.py", "1"), diagnosis) == []
+    failed = ran("pytest", "E   TypeError: text", Outcome.ERROR)
+    assert found(*failed, diagnosis) == []
+    assert found(*edit("src/tax.py", "1"), *failed, diagnosis)
+
+
+def test_a_concession_counts_when_it_admits_something_to_a_person():
+    concession = said("You're right. I had `round_up` backwards.")
+    assert found(concession) == []
+    assert found(STEP, UserSaid(text="It rounds down!"), concession)
+    polite = said("You're right. Let me look at `round_up`.")
+    assert found(STEP, UserSaid(text="Look there."), polite) == []
+
+
+def test_a_realisation_is_about_what_was_spoken_of():
+    realisation = said("Ah, `Cart` is a list, not a mapping.")
+    assert found(realisation) == []
+    assert found(said("`Cart` maps names to prices."), STEP, realisation)
+
+
+def test_a_person_s_words_are_no_correction_of_the_agent_s():
+    assert found(UserSaid(text=CORRECTIONS[0])) == []
 
 
 @pytest.mark.parametrize(

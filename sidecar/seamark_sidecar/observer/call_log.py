@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TypeVar
 
 from seamark.events import ToolReturned
-from seamark_sidecar.observer.use import ToolUse
+from seamark_sidecar.observer.calls.use import ToolUse
 
 T = TypeVar("T")
 
 # Bounds for agents that call without end, or never return.
-MOST_OPEN = 10_000
+MOST_OPEN = 2_000
 MOST_ENDED = 256
-MOST_IDS = 20_000
+MOST_IDS = 5_000
 MOST_EARLY = 100
 _BYTES_A_CALL = 1_000
 _BYTES_AN_ID = 100

@@ -44,6 +44,16 @@ class Origin(StrEnum):
     REPLAY = "replay"
 
 
+class Shows(StrEnum):
+    """What a look at the version control shows of the working tree."""
+
+    NOTHING = ""
+    DIFF = "diff"
+    STATUS = "status"
+    # One path a line.
+    NAMES = "names"
+
+
 @dataclass(frozen=True, slots=True)
 class Touch:
     """One file that a call reads or changes."""
@@ -82,6 +92,16 @@ class ToolUse:
     origin: Origin | None = None
     # For a call that writes: a part of the text written, for telling repeated text.
     written: str = ""
+    # Files that it names and neither shows nor changes: a script it runs, tests, what it stages.
+    named: tuple[str, ...] = ()
+    # Files that it deletes or moves away, and those it sets back to what version control holds;
+    # `.` stands for all of them.
+    gone: tuple[str, ...] = ()
+    reverted: tuple[str, ...] = ()
+    # The project-relative directory that paths in its output count from; empty is the root.
+    directory: str = ""
+    # What of the working tree's changes its output shows.
+    shows: Shows = Shows.NOTHING
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -92,3 +112,9 @@ class ToolUse:
     def changed(self) -> tuple[str, ...]:
         """The paths changed, each once."""
         return tuple(dict.fromkeys(touch.path for touch in self.touches if touch.action in CHANGES))
+
+    @property
+    def mentioned(self) -> tuple[str, ...]:
+        """All the files it works with, each once: touched, searched, named or removed."""
+        others = (path for path in (*self.places, *self.gone) if "." in path.rpartition("/")[2][1:])
+        return tuple(dict.fromkeys((*self.files, *others, *self.named)))

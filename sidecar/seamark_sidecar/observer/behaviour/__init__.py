@@ -1,0 +1,1 @@
+"""What the detectors of behaviour have in common."""
