@@ -1,0 +1,1 @@
+"""How teams organise work, mapped to terms that memory understands."""
