@@ -51,6 +51,12 @@ class SeamarkMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         project_name: A name for work without a checkout.
         session_type: What kind of work it is; decides what it takes to learn from it.
         role: What the app calls this agent.
+        group: Agents with the same one work at the same time on the same thing: each finds what
+            the others found, marked as not validated, and it is put together when the last ends.
+        methodology: How the work is organised: `native`, `tdd`, `bmad` or a plugin's.
+        phase: Where it stands, in the methodology's own words.
+        work_unit: What is worked on, from the outside in: `spec_042/subtask_3`.
+        planned_steps: How many model calls were planned for it.
         validate: Called at the end of a run; says whether its work proved right. Without it,
             `complete` does.
         tools: The memory tools that the agent gets.
@@ -67,6 +73,11 @@ class SeamarkMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         project_name: str = "",
         session_type: str = "build",
         role: str = "",
+        group: str = "",
+        methodology: str = "",
+        phase: str = "",
+        work_unit: str = "",
+        planned_steps: int = 0,
         validate: Validate | None = None,
         tools: Collection[str] = ("search_memory", "record_memory"),
         inject: bool = True,
@@ -76,6 +87,13 @@ class SeamarkMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._project_name = project_name
         self._session_type = session_type
         self._role = role
+        self._work: dict[str, Any] = {
+            "group": group,
+            "methodology": methodology,
+            "phase": phase,
+            "work_unit": work_unit,
+            "planned_steps": planned_steps,
+        }
         self._validate = validate
         self._inject = inject
         self._faults = Faults()
@@ -261,6 +279,7 @@ class SeamarkMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             "project_name": self._project_name,
             "session_type": self._session_type,
             "role": self._role,
+            **self._work,
             "task": _translate.user_said(said[-1]).text if said else "",
         }
 

@@ -144,5 +144,4 @@ def _wrapped(text: str, indent: int, width: int) -> list[str]:
         initial_indent=margin,
         subsequent_indent=margin,
         break_on_hyphens=False,
-        break_long_words=False,
     )

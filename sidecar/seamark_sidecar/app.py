@@ -25,6 +25,7 @@ from seamark.settings import socket_path
 from seamark.wire.v1 import operator_pb2, sidecar_pb2
 from seamark_sidecar.api import door
 from seamark_sidecar.api.intake import Intake
+from seamark_sidecar.api.observation import Observation
 from seamark_sidecar.api.operator import OperatorServicer
 from seamark_sidecar.api.servicer import SidecarServicer
 from seamark_sidecar.api.status import StatusReport
@@ -38,13 +39,18 @@ from seamark_sidecar.limits.log_file import LogFile
 from seamark_sidecar.limits.quota import Quota
 from seamark_sidecar.limits.room import Room
 from seamark_sidecar.lock import InstanceLock, prepare_data_dir
+from seamark_sidecar.methodology import registry as methodologies
 from seamark_sidecar.model.errors import AlreadyRunning, StorageUnwritable
 from seamark_sidecar.models.installed import installed_model
+from seamark_sidecar.observer.calls.tool_rows import TOOLS_FILE, load_rows
 from seamark_sidecar.promotion.promoter import Promoter
 from seamark_sidecar.retrieval.indexer import Indexer
 from seamark_sidecar.retrieval.search import Search
 from seamark_sidecar.retrieval.shelves import Shelves
 from seamark_sidecar.sessions.ending import Ending
+from seamark_sidecar.sessions.groups import Groups
+from seamark_sidecar.sessions.lineage import Lineage
+from seamark_sidecar.sessions.outside import Outside
 from seamark_sidecar.sessions.projects import Projects
 from seamark_sidecar.sessions.quarantine import Quarantine
 from seamark_sidecar.sessions.sessions import Sessions
@@ -117,9 +123,23 @@ async def _serve(
         journal_size=settings.journal_size,
     )
     bounded = BoundedJournal(journal, room)
-    sessions = Sessions(memories, bounded, projects, quarantine, _now)
+    outside = Outside(memories)
+    rows, _ = load_rows(settings.data_dir / TOOLS_FILE)  # the doctor names what is wrong in it
+    sessions = Sessions(memories, bounded, projects, quarantine, _now, outside, rows)
+    groups = Groups(memories, sessions)
     injector = Injector(shelves, memories, _now, finder=search)
-    ending = Ending(sessions, memories, journal, shelves, Promoter(_now), injector, _now)
+    ending = Ending(
+        sessions,
+        memories,
+        journal,
+        shelves,
+        Promoter(_now),
+        injector,
+        _now,
+        groups=groups,
+        lineage=Lineage(memories, sessions),
+        outside=outside,
+    )
     caretaker = Caretaker(
         memories,
         journal,
@@ -146,6 +166,8 @@ async def _serve(
         ending=ending,
         injector=injector,
         journal=journal,
+        groups=groups,
+        methodologies=methodologies.load(on_fault=_warn_of),
         report=StatusReport(
             record=memories,
             tally=intake.tally,
@@ -160,7 +182,8 @@ async def _serve(
     server = grpc.aio.server(options=[("grpc.max_receive_message_length", LARGEST_MESSAGE)])
     sidecar_service = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
     operator_service = operator_pb2.DESCRIPTOR.services_by_name["OperatorService"]
-    operator = OperatorServicer(memories, shelves, search, projects, _now)
+    observation = Observation(sessions, memories, projects, groups)
+    operator = OperatorServicer(memories, shelves, search, projects, _now, observation)
     idle = Idle()
     server.add_generic_rpc_handlers(
         (
@@ -324,6 +347,11 @@ def _stop_on_signals() -> asyncio.Event:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     return stop
+
+
+def _warn_of(fault: methodologies.Fault) -> None:
+    # Not what it says, which may quote what was stored.
+    log.warning("methodology_failed", plugin=fault.plugin[:64], distribution=fault.distribution)
 
 
 def _now() -> datetime:

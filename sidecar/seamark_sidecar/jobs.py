@@ -15,6 +15,7 @@ from seamark_sidecar.model.errors import SidecarError
 from seamark_sidecar.model.session import SessionRecord
 from seamark_sidecar.promotion.gates import END_BY_SILENCE
 from seamark_sidecar.sessions.ending import Ending
+from seamark_sidecar.sessions.groups import is_decided
 from seamark_sidecar.sessions.sessions import Sessions
 
 log = structlog.get_logger("seamark.jobs")
@@ -123,6 +124,11 @@ class Caretaker:
         if record.state is SessionState.OPEN:
             if await self._is_silent(record):
                 await self._end_silent(record)
+        elif is_decided(record):
+            # Its group goes on without it, unless a crash came between its end and theirs.
+            live = await self._sessions.restore(record.id)
+            if live is not None:
+                await self._ending.settle(live)
         elif record.ended and self._now() - record.ended > self._validation_timeout:
             live = await self._sessions.restore(record.id)
             if live is not None:

@@ -9,6 +9,7 @@ from seamark import codec
 from seamark.wire.v1 import operator_pb2 as wire
 from seamark.wire.v1 import operator_pb2_grpc
 from seamark_sidecar.api.door import Context, rpc
+from seamark_sidecar.api.observation import Observation
 from seamark_sidecar.api.ports import Library
 from seamark_sidecar.injection.injector import Finder, hit
 from seamark_sidecar.model.errors import BadRequest, SecretFound, UnknownSession
@@ -16,7 +17,7 @@ from seamark_sidecar.model.memory import Memory, MemoryType, Source, new_memory_
 from seamark_sidecar.model.project import Project
 from seamark_sidecar.model.secrets import find_secrets, redact
 from seamark_sidecar.model.signal import SignalKind
-from seamark_sidecar.observer.paths import project_path
+from seamark_sidecar.observer.calls.paths import project_path
 from seamark_sidecar.promotion.taxonomy import TAUGHT_CONFIDENCE, WORTH
 from seamark_sidecar.retrieval.shelves import Shelves
 from seamark_sidecar.sessions.projects import Projects
@@ -38,12 +39,14 @@ class OperatorServicer(operator_pb2_grpc.OperatorServiceServicer):
         finder: Finder,
         projects: Projects,
         now: Callable[[], datetime],
+        observation: Observation,
     ) -> None:
         self._library = library
         self._shelves = shelves
         self._finder = finder
         self._projects = projects
         self._now = now
+        self._observation = observation
 
     @rpc
     async def Remember(
@@ -125,6 +128,12 @@ class OperatorServicer(operator_pb2_grpc.OperatorServiceServicer):
         )
         answer.start_time.FromDatetime(session.started)
         return answer
+
+    @rpc
+    async def ObserveSession(
+        self, request: wire.ObserveSessionRequest, context: Context
+    ) -> wire.ObserveSessionResponse:
+        return await self._observation.of(request)
 
     def _memory(
         self, request: wire.RememberRequest, project: Project, root: str

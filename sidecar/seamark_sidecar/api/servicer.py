@@ -18,20 +18,24 @@ from seamark_sidecar.api.intake import LONGEST_PRODUCER, Intake, Read
 from seamark_sidecar.api.ports import CheckpointJournal
 from seamark_sidecar.api.status import MOST_COUNTED
 from seamark_sidecar.injection.injector import Injector
+from seamark_sidecar.methodology.registry import Registry
 from seamark_sidecar.model.errors import BadRequest, SessionClosed, UnknownSession, WrongCapability
 from seamark_sidecar.model.memory import MemoryType
 from seamark_sidecar.model.secrets import redact
-from seamark_sidecar.model.session import SessionType
+from seamark_sidecar.model.session import SessionOrigin, SessionType, Work
 from seamark_sidecar.model.signal import SignalKind
-from seamark_sidecar.observer.paths import project_path
+from seamark_sidecar.observer.calls.paths import project_path
 from seamark_sidecar.promotion.gates import GATES, Opens
+from seamark_sidecar.sessions.assignment import assigned
 from seamark_sidecar.sessions.ending import Ending
+from seamark_sidecar.sessions.groups import Groups
 from seamark_sidecar.sessions.live import LiveSession, Producer
 from seamark_sidecar.sessions.sessions import Sessions
 
 T = TypeVar("T")
 
 LONGEST_QUERY = 4096
+MOST_PLANNED = 1_000_000  # steps
 # When a record becomes memory, for the agent that made it.
 WHEN: Mapping[Opens, str] = MappingProxyType({
     Opens.ON_VALIDATION: "once this session is validated",
@@ -51,6 +55,8 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
         ending: Ending,
         injector: Injector,
         journal: CheckpointJournal,
+        groups: Groups,
+        methodologies: Registry,
         report: Callable[[], Awaitable[wire.StatusResponse]],
     ) -> None:
         self._intake = intake
@@ -58,6 +64,8 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
         self._ending = ending
         self._injector = injector
         self._journal = journal
+        self._groups = groups
+        self._methodologies = methodologies
         self._report = report
 
     @rpc
@@ -95,12 +103,17 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
             session_type=request.session_type,
             role=redact(codec.cut(request.role, codec.LONGEST_NAME)).text,
             task=redact(codec.cut(request.task)).text,
+            origin=request.origin,
+            vouched=request.vouched,
+            work=self._work(request),
         )
 
         async def welcome() -> tuple[Injection, Injection]:
-            if live.record.state is not SessionState.OPEN:
+            record = live.record
+            # Nobody would see what is shown to a session that is over in truth.
+            if record.state is not SessionState.OPEN or record.origin is not SessionOrigin.LIVE:
                 return NOTHING, NOTHING
-            return await self._injector.at_start(live.record)
+            return await self._injector.at_start(record)
 
         system, first_message = await live.run(welcome)
         return wire.StartSessionResponse(
@@ -146,6 +159,7 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
                 ],
                 limit=request.limit,
                 step=live.pad.step,
+                peers=self._groups.search(live.record, codec.cut(request.query, LONGEST_QUERY)),
             )
             return wire.SearchResponse(
                 hits=[codec.hit_to_wire(hit) for hit in result.hits], text=result.text
@@ -205,6 +219,23 @@ class SidecarServicer(sidecar_pb2_grpc.SidecarServiceServicer):
     @rpc
     async def Status(self, request: wire.StatusRequest, context: Context) -> wire.StatusResponse:
         return await self._report()
+
+    def _work(self, request: wire.StartSessionRequest) -> Work:
+        def said(text: str) -> str:
+            return redact(codec.cut(text, codec.LONGEST_NAME)).text
+
+        return assigned(
+            self._methodologies,
+            group=said(request.group),
+            parent=codec.cut(request.parent_session_id, codec.LONGEST_NAME)
+            if request.parent_session_id != request.session_id
+            else "",
+            methodology=said(request.methodology),
+            phase=said(request.phase),
+            unit=said(request.work_unit),
+            role=said(request.role),
+            planned_steps=min(request.planned_step_count, MOST_PLANNED),
+        )
 
     async def _entered(self, batch: events_pb2.EventBatch) -> LiveSession:
         live = await self._sessions.enter_open(batch.session_id, batch.capability)

@@ -18,9 +18,12 @@ from seamark_sidecar.cli.down import down
 from seamark_sidecar.cli.explain import explain
 from seamark_sidecar.cli.failure import CommandFailed, reason_of
 from seamark_sidecar.cli.memories import memories
+from seamark_sidecar.cli.methodologies import methodologies
 from seamark_sidecar.cli.models import models
+from seamark_sidecar.cli.observe import observe
 from seamark_sidecar.cli.output import show_json
 from seamark_sidecar.cli.remember import remember
+from seamark_sidecar.cli.replay import replay
 from seamark_sidecar.cli.search import search
 from seamark_sidecar.cli.status import status
 from seamark_sidecar.cli.terminal import complain, discard_stdout
@@ -59,7 +62,21 @@ def seamark(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (up, down, status, doctor, demo, search, remember, memories, explain, models):
+for command in (
+    up,
+    down,
+    status,
+    doctor,
+    demo,
+    search,
+    remember,
+    memories,
+    explain,
+    observe,
+    replay,
+    models,
+    methodologies,
+):
     seamark.add_command(command)
 
 

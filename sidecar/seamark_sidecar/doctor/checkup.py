@@ -13,6 +13,7 @@ from seamark_sidecar.doctor import (
     launch,
     leftovers,
     machine,
+    plugins,
     running,
 )
 from seamark_sidecar.doctor.examination import LONGEST, examine
@@ -44,6 +45,8 @@ PLACE: Mapping[str, Callable[[Place], Verdict]] = MappingProxyType({
     "unfinished":      embedding.unfinished,
     "log":             leftovers.log,
     "auto-start":      launch.autostart,
+    "methodologies":   plugins.methodologies,
+    "tools":           plugins.tools,
 })  # fmt: skip
 
 

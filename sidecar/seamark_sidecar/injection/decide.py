@@ -16,7 +16,9 @@ from seamark_sidecar.retrieval.shelf import Shelf
 
 LEAST_CONFIDENCE = 0.65
 # Observed in one session only, yet trusted: the agent itself took the belief back.
-TRUSTED_ONCE = frozenset({SignalKind.SELF_CORRECTION})
+TRUSTED_ONCE = frozenset(
+    {SignalKind.SELF_CORRECTION, SignalKind.PARALLEL_CONFLICT, SignalKind.DEAD_END}
+)
 WARNINGS = frozenset({MemoryType.GOTCHA, MemoryType.ERROR_PATTERN, MemoryType.DEAD_END})
 FIRST_STEP = 2  # of the injections between steps; the first model call has the session's start
 MOST_AT_START = 8

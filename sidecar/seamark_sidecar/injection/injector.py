@@ -9,7 +9,8 @@ from typing import Protocol
 from seamark.injections import Citation, Injection, MemoryHit, SearchResult
 from seamark_sidecar.injection import render
 from seamark_sidecar.injection.decide import Decider, Ledger, View, habits
-from seamark_sidecar.model.memory import Memory
+from seamark_sidecar.model.memory import Memory, label_of
+from seamark_sidecar.model.peer import PeerEntry
 from seamark_sidecar.model.session import SessionRecord
 from seamark_sidecar.model.shown import Point, Shown
 from seamark_sidecar.retrieval.shelf import Found, Shelf
@@ -103,8 +104,13 @@ class Injector:
         files: Sequence[str],
         limit: int,
         step: int,
+        peers: Sequence[PeerEntry] = (),
     ) -> SearchResult:
-        """What the agent asked for; counts as shown."""
+        """What the agent asked for; counts as shown.
+
+        Args:
+            peers: What other sessions of its work group found that fits, and nobody validated.
+        """
         shelf = await self._shelves.of(session.project_id)
         ledger = await self._ledger(session, shelf)
         found = await self._finder.find(
@@ -121,8 +127,11 @@ class Injector:
                 ledger.enter(_searched(each.memory, step), 0)
         self._note(session.id, ledger, before)
         return SearchResult(
-            hits=tuple(hit(each, shown=each.memory.id in shown_before) for each in found),
-            text=render.search_text([each.memory for each in found], shown_before),
+            hits=(
+                *(hit(each, shown=each.memory.id in shown_before) for each in found),
+                *map(_unvalidated, peers),
+            ),
+            text=render.search_text([each.memory for each in found], shown_before, peers),
         )
 
     async def used(self, session: SessionRecord) -> tuple[Citation, ...]:
@@ -159,6 +168,23 @@ def _searched(memory: Memory, step: int) -> Shown:
         memory_id=memory.id,
         label=memory.label,
         reason="the agent searched for it",
+    )
+
+
+def _unvalidated(entry: PeerEntry) -> MemoryHit:
+    candidate = entry.candidate
+    return MemoryHit(
+        memory_id="",
+        type=candidate.type,
+        content=candidate.content,
+        files=candidate.files,
+        confidence=0.0,
+        score=0.0,
+        label=label_of(candidate.type, candidate.content),
+        shown=False,
+        needs_review=True,
+        unvalidated=True,
+        finder=entry.finder,
     )
 
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from seamark_sidecar.model.candidate import Candidate, Fate, Verdict
 from seamark_sidecar.model.memory import Memory
+from seamark_sidecar.model.signal import SignalKind
 from seamark_sidecar.promotion.gates import Gate
+from seamark_sidecar.promotion.likeness import alike, holds
 from seamark_sidecar.promotion.taxonomy import WORTH
+from seamark_sidecar.promotion.trust import trust
 
 # Share of common words above which two texts say the same.
 ALIKE = 0.88
-_WORD = re.compile(r"\w+")
+# What the next one of a kind is worth, beside the one before it.
+FURTHER = 0.9
+# Share of a candidate's words in a better one at which it adds nothing.
+SAID_ALREADY = 0.8
+# What is put into words by the session itself, so that two findings may be one sentence.
+_SAID = frozenset({
+    SignalKind.SELF_CORRECTION,
+    SignalKind.DEAD_END,
+    SignalKind.COUPLING,
+    SignalKind.DISCOVERY,
+})  # fmt: skip
 
 
 def of_the_gate(candidate: Candidate, gate: Gate) -> Verdict | None:
@@ -27,10 +38,18 @@ def of_the_gate(candidate: Candidate, gate: Gate) -> Verdict | None:
     )
 
 
+def needed_sessions(candidate: Candidate) -> int:
+    """How many sessions must have found it."""
+    return candidate.sessions_needed or WORTH[candidate.signal].sessions
+
+
 def frequent(candidate: Candidate, sightings: int) -> Verdict | None:
-    """Holds back what too few sessions have found; `sightings` counts this one."""
-    needed = WORTH[candidate.signal].sessions
-    if sightings >= needed:
+    """Holds back what too few sessions have found; `sightings` counts this one.
+
+    Agents of one work group that each found it are enough.
+    """
+    needed = needed_sessions(candidate)
+    if sightings >= needed or (candidate.also_found_by and trust(candidate).counts_quorum):
         return None
     missing = needed - sightings
     return Verdict(
@@ -43,16 +62,41 @@ def frequent(candidate: Candidate, sightings: int) -> Verdict | None:
 
 def known(candidate: Candidate, memories: Iterable[Memory]) -> Memory | None:
     """The memory that already says this."""
-    words = _words(candidate.content)
     for memory in memories:
-        if memory.type is candidate.type and _overlap(words, _words(memory.content)) > ALIKE:
+        if memory.type is candidate.type and alike(candidate.content, memory.content, ALIKE):
             return memory
     return None
 
 
+def said_already(candidate: Candidate, better: Iterable[Candidate]) -> Verdict | None:
+    """Discards what a better finding of the same session says, too."""
+    if candidate.signal not in _SAID:
+        return None
+    for other in better:
+        if holds(other.content, candidate.content, SAID_ALREADY):
+            return Verdict(
+                candidate=candidate,
+                fate=Fate.DISCARDED,
+                reason=f"a better finding of this session says it already ({other.signal})",
+            )
+    return None
+
+
 def best_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Ordered by what they are worth, then by when they were found."""
-    return sorted(candidates, key=lambda each: (-WORTH[each.signal].score, each.step))
+    """Ordered by what they are worth, each further one of a kind a little less.
+
+    Within a kind the most surprising comes first, then the earliest. So a session that found many
+    things of one kind still shows the best of the others.
+    """
+    kinds: dict[SignalKind, list[Candidate]] = {}
+    for candidate in sorted(candidates, key=lambda each: (-each.surprise, each.step)):
+        kinds.setdefault(candidate.signal, []).append(candidate)
+    valued = [
+        (WORTH[kind].score * FURTHER**place, candidate)
+        for kind, members in kinds.items()
+        for place, candidate in enumerate(members)
+    ]
+    return [each for _, each in sorted(valued, key=lambda pair: (-pair[0], pair[1].step))]
 
 
 def within_cap(candidate: Candidate, promoted: int, gate: Gate) -> Verdict | None:
@@ -65,17 +109,3 @@ def within_cap(candidate: Candidate, promoted: int, gate: Gate) -> Verdict | Non
         reason=f"one session teaches at most {gate.most} memories, and better ones came first",
         release="another session that finds it",
     )
-
-
-@lru_cache(maxsize=4096)
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower()))
-
-
-def _overlap(left: frozenset[str], right: frozenset[str]) -> float:
-    fewer, more = sorted((len(left), len(right)))
-    # Most pairs differ so much in size that their words need not be compared.
-    if fewer <= ALIKE * more:
-        return 0.0
-    common = len(left & right)
-    return common / (fewer + more - common)

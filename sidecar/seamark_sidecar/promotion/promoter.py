@@ -13,7 +13,13 @@ from seamark_sidecar.model.secrets import redact
 from seamark_sidecar.model.session import SessionRecord
 from seamark_sidecar.promotion import filters
 from seamark_sidecar.promotion.gates import GATES, PASSED, Gate
-from seamark_sidecar.promotion.taxonomy import WORTH, confidence_after, confidence_of
+from seamark_sidecar.promotion.taxonomy import (
+    HIGHEST_CONFIDENCE,
+    WORTH,
+    confidence_after,
+    confidence_of,
+)
+from seamark_sidecar.promotion.trust import CONTAMINATED, trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class Promoter:
         existing: Sequence[Memory],
         sightings: Mapping[str, Sequence[str]],
         learnt: Mapping[str, str],
+        passed: str = "",
     ) -> Promotion:
         """Promotes what passes.
 
@@ -38,12 +45,15 @@ class Promoter:
             existing: What the project knows.
             sightings: The earlier sessions that found each key, oldest first.
             learnt: The memory that an earlier session made of a key.
+            passed: What is said of the session, if not what its gate says.
         """
         gate = GATES[session.type]
+        passed = passed or PASSED[gate.opens]
         memories: dict[str, Memory] = {memory.id: memory for memory in existing}
         changed: dict[str, Memory] = {}
         verdicts: list[Verdict] = []
         promoted = 0
+        taken: list[Candidate] = []
         for candidate in map(_safe, filters.best_first(candidates)):
             verdict = filters.of_the_gate(candidate, gate)
             if verdict is None:
@@ -51,11 +61,13 @@ class Promoter:
                     candidate, memories.values()
                 )
                 if memory is not None:
-                    changed[memory.id] = memories[memory.id] = _reinforced(memory, session.id)
                     verdict = _known_already(candidate, memory, session)
+                    memory = _reinforced(memory, candidate, session.id)
+                    changed[memory.id] = memories[memory.id] = memory
             earlier = sightings.get(candidate.key, ())
             verdict = (
                 verdict
+                or filters.said_already(candidate, taken)
                 or filters.frequent(candidate, len(earlier) + 1)
                 or filters.within_cap(candidate, promoted, gate)
             )
@@ -63,11 +75,11 @@ class Promoter:
                 memory = self._memory(candidate, session, gate, earlier)
                 changed[memory.id] = memories[memory.id] = memory
                 promoted += 1
+                taken.append(candidate)
                 verdict = Verdict(
                     candidate=candidate,
                     fate=Fate.PROMOTED,
-                    reason=f"the session {PASSED[gate.opens]}, and {candidate.signal} needs "
-                    f"{WORTH[candidate.signal].sessions} such",
+                    reason=_why_promoted(candidate, passed),
                     memory_id=memory.id,
                 )
             verdicts.append(verdict)
@@ -83,13 +95,20 @@ class Promoter:
         self, candidate: Candidate, session: SessionRecord, gate: Gate, earlier: Sequence[str]
     ) -> Memory:
         now = self.now()
-        sessions = (*earlier, session.id)
+        trusted = trust(candidate)
+        sessions = (*earlier, session.id, *candidate.also_found_by)
+        counted = max(
+            len(sessions), WORTH[candidate.signal].sessions + len(candidate.also_found_by)
+        )
         return Memory(
             id=self.new_id(),
             project_id=session.project_id,
             type=candidate.type,
             content=candidate.content,
-            confidence=confidence_of(candidate.signal, len(sessions)),
+            confidence=trusted.factor
+            * confidence_of(
+                candidate.signal, counted if trusted.counts_quorum else len(earlier) + 1
+            ),
             source=candidate.source,
             signal=candidate.signal,
             files=candidate.files,
@@ -97,8 +116,24 @@ class Promoter:
             sessions=sessions,
             created=now,
             accessed=now,
-            needs_review=gate.review,
+            needs_review=gate.review or trusted.needs_review,
+            contaminated_by=candidate.contaminated_by,
         )
+
+
+def absorb(candidate: Candidate, finder: str, verdict: Verdict | None) -> Verdict:
+    """The fate of an entry that is one with another session's, which had this verdict."""
+    reason = f"session {finder[:16]} of the same group found it too"
+    if verdict is None:
+        return Verdict(candidate=_safe(candidate), fate=Fate.DISCARDED, reason=reason)
+    is_memory = bool(verdict.memory_id)
+    return Verdict(
+        candidate=_safe(candidate),
+        fate=Fate.REINFORCED if is_memory else verdict.fate,
+        reason=reason if is_memory else f"{reason}; {verdict.reason}",
+        release=verdict.release,
+        memory_id=verdict.memory_id,
+    )
 
 
 def discard(candidates: Sequence[Candidate], reason: str) -> tuple[Verdict, ...]:
@@ -113,8 +148,20 @@ def _safe(candidate: Candidate) -> Candidate:
     return dataclasses.replace(candidate, content=redact(candidate.content).text)
 
 
+def _why_promoted(candidate: Candidate, passed: str) -> str:
+    needed = filters.needed_sessions(candidate)
+    why = f"the session {passed}, and {candidate.signal} needs {needed} such"
+    if candidate.also_found_by:
+        why = f"the session {passed}, and {len(candidate.also_found_by)} more of its group found it"
+    if candidate.contaminated_by:
+        why += f"; a person has to approve it, for text came in ({candidate.contaminated_by})"
+    return why
+
+
 def _known_already(candidate: Candidate, memory: Memory, session: SessionRecord) -> Verdict:
     again = "this session said it twice" if session.id in memory.sessions else "one more found it"
+    if _adds_nothing(memory, candidate):
+        again = f"that this one found it does not count ({candidate.contaminated_by})"
     return Verdict(
         candidate=candidate,
         fate=Fate.REINFORCED,
@@ -123,11 +170,27 @@ def _known_already(candidate: Candidate, memory: Memory, session: SessionRecord)
     )
 
 
-def _reinforced(memory: Memory, session_id: str) -> Memory:
-    if session_id in memory.sessions:
+def _adds_nothing(memory: Memory, candidate: Candidate) -> bool:
+    """Whether text from outside would speak for something that was found without it."""
+    return bool(candidate.contaminated_by) and not memory.contaminated_by
+
+
+def _reinforced(memory: Memory, candidate: Candidate, session_id: str) -> Memory:
+    if _adds_nothing(memory, candidate):
         return memory
-    return dataclasses.replace(
-        memory,
-        sessions=(*memory.sessions, session_id),
-        confidence=confidence_after(memory.confidence),
-    )
+    for finder in (session_id, *candidate.also_found_by):
+        if finder not in memory.sessions:
+            memory = dataclasses.replace(
+                memory,
+                sessions=(*memory.sessions, finder),
+                confidence=_higher(memory),
+            )
+    return memory
+
+
+def _higher(memory: Memory) -> float:
+    """One more independent session's worth; of what is contaminated it stays below its share."""
+    higher = confidence_after(memory.confidence)
+    if memory.contaminated_by:
+        return max(memory.confidence, min(higher, CONTAMINATED * HIGHEST_CONFIDENCE))
+    return higher

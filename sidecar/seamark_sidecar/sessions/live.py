@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,9 +12,14 @@ import structlog
 
 from seamark.events import Event, MemoryRecorded
 from seamark.injections import SessionState
+from seamark_sidecar.model.candidate import Candidate
 from seamark_sidecar.model.errors import SessionClosed
+from seamark_sidecar.model.marks import NO_MARKS, EarlierMarks
 from seamark_sidecar.model.session import SessionRecord
+from seamark_sidecar.observer.calls.tool_rows import NO_ROWS, UserRows
+from seamark_sidecar.observer.calls.use import Origin
 from seamark_sidecar.observer.scratchpad import Scratchpad
+from seamark_sidecar.observer.taint import Source, Taint
 from seamark_sidecar.sessions.lane import Lane
 from seamark_sidecar.sessions.quarantine import Quarantine, event_name
 
@@ -37,12 +43,25 @@ class Producer:
 class LiveSession:
     """Handlers hand their work to the session's task, which does one piece after the other."""
 
-    def __init__(self, record: SessionRecord, quarantine: Quarantine, last_seen: datetime) -> None:
+    def __init__(
+        self,
+        record: SessionRecord,
+        quarantine: Quarantine,
+        last_seen: datetime,
+        earlier: EarlierMarks = NO_MARKS,
+        rows: UserRows = NO_ROWS,
+    ) -> None:
         self.record = record
         self.last_seen = last_seen
         self.producers: dict[str, Producer] = {}
         self._quarantine = quarantine
-        self._pad = Scratchpad(root=record.root)
+        self._earlier = earlier
+        self._rows = rows
+        # A session that is not closed has nothing there but what its parent had.
+        self._inherited = (
+            Source(Origin.SUBAGENT, 0, record.contaminated_by) if record.contaminated_by else None
+        )
+        self._pad = self._new_pad()
         self._state = Lane(f"session {record.id}")
         # Apart, so that deciding what to show never waits for a disk.
         self._commits = Lane(f"commits of session {record.id}")
@@ -51,6 +70,22 @@ class LiveSession:
     def pad(self) -> Scratchpad:
         """What is known of the session; read it on the session's own task."""
         return self._pad
+
+    def candidates(self) -> list[Candidate]:
+        """What the session proposes to remember; read it on the session's own task."""
+        found = self._pad.candidates()
+        if not self.record.is_hearsay:
+            return found
+        return [
+            dataclasses.replace(each, contaminated_by=each.contaminated_by or Origin.REPLAY)
+            for each in found
+        ]
+
+    @property
+    def contaminated_by(self) -> str:
+        """Where text from outside came in so far; empty: nowhere."""
+        source = self._pad.taint.inherited or self._pad.taint.source
+        return str(source) if source is not None else ""
 
     # What deciding on injections needs to see.
 
@@ -74,7 +109,7 @@ class LiveSession:
 
     def begin_again(self) -> None:
         """Forgets what was seen, to see it in another order. Only on the session's own task."""
-        self._pad = Scratchpad(root=self.record.root)
+        self._pad = self._new_pad()
 
     def apply(self, events: Iterable[Event]) -> int:
         """Takes events in; returns how many were new. Only on the session's own task."""
@@ -105,6 +140,15 @@ class LiveSession:
     async def commit(self, work: Callable[[], Awaitable[T]]) -> T:
         """Does work that changes what is stored, in the order it was handed in."""
         return await self._commits.run(work)
+
+    def _new_pad(self) -> Scratchpad:
+        taint = Taint(self._earlier, self._inherited)
+        return Scratchpad(
+            root=self.record.root,
+            rows=self._rows,
+            planned_steps=self.record.work.planned_steps,
+            taint=taint,
+        )
 
     async def settled(self) -> None:
         """Waits until all that was handed in is done."""

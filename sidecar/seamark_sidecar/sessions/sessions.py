@@ -17,11 +17,14 @@ from seamark_sidecar.model.errors import (
     UnknownSession,
     WrongCapability,
 )
-from seamark_sidecar.model.session import SessionRecord, SessionType
+from seamark_sidecar.model.marks import NO_MARKS
+from seamark_sidecar.model.session import SessionOrigin, SessionRecord, SessionType, Work
+from seamark_sidecar.observer.calls.tool_rows import NO_ROWS, UserRows
 from seamark_sidecar.observer.order import in_order
 from seamark_sidecar.sessions import capability
 from seamark_sidecar.sessions.lane import Lane
 from seamark_sidecar.sessions.live import LiveSession
+from seamark_sidecar.sessions.outside import Outside
 from seamark_sidecar.sessions.projects import Projects
 from seamark_sidecar.sessions.quarantine import Quarantine
 
@@ -54,7 +57,11 @@ class Sessions:
         projects: Projects,
         quarantine: Quarantine,
         now: Callable[[], datetime],
+        outside: Outside | None = None,
+        rows: UserRows = NO_ROWS,
     ) -> None:
+        self._rows = rows
+        self._outside = outside
         self._store = store
         self._journal = journal
         self._projects = projects
@@ -83,6 +90,9 @@ class Sessions:
         session_type: str,
         role: str,
         task: str,
+        origin: str = "",
+        vouched: bool = False,
+        work: Work = Work(),  # noqa: B008 - it is frozen
     ) -> tuple[LiveSession, bytes]:
         """A new session, or the one its owner started before; with its capability."""
         if not 8 <= len(session_id) <= LONGEST_ID or not session_id.isprintable():
@@ -93,6 +103,11 @@ class Sessions:
             raise BadRequest(
                 f"the session type {session_type[:40]!r} is not known; "
                 f"use one of {', '.join(SessionType)}"
+            )
+        if origin and origin not in set(SessionOrigin):
+            raise BadRequest(
+                f"the session origin {origin[:40]!r} is not known; "
+                f"use one of {', '.join(SessionOrigin)}"
             )
         right = capability.derive(session_id, claim)
 
@@ -111,9 +126,14 @@ class Sessions:
                 capability_hash=capability.seal(right),
                 state=SessionState.OPEN,
                 started=self._now(),
+                origin=SessionOrigin(origin or SessionOrigin.LIVE),
+                vouched=vouched,
+                work=work,
+                marks_until=await self._outside.point(project.id) if self._outside else 0,
+                contaminated_by=await self._inherited(work),
             )
             await self._store.add_session(record)
-            self._live[session_id] = LiveSession(record, self._quarantine, self._now())
+            self._live[session_id] = await self._alive(record, self._now())
             return self._live[session_id]
 
         known = await self._lane(session_id).run(open_)
@@ -181,11 +201,25 @@ class Sessions:
             if record is None:
                 return None
             last_seen = await self._journal.last_time(session_id) or record.started
-            live = LiveSession(record, self._quarantine, last_seen)
+            live = await self._alive(record, last_seen)
             if record.state is not SessionState.CLOSED:
                 await self._replay(live)
                 self._live[session_id] = live
         return live
+
+    async def _alive(self, record: SessionRecord, last_seen: datetime) -> LiveSession:
+        earlier = await self._outside.before(record) if self._outside else NO_MARKS
+        return LiveSession(record, self._quarantine, last_seen, earlier, self._rows)
+
+    async def _inherited(self, work: Work) -> str:
+        """What contaminates the session whose agent the new one works for."""
+        if not work.parent:
+            return ""
+        parent = self._live.get(work.parent)
+        if parent is not None:
+            return parent.contaminated_by
+        record = await self._store.session(work.parent)
+        return record.contaminated_by if record is not None else ""
 
     async def _replay(self, live: LiveSession) -> None:
         reported = in_order(await self._journal.events(live.record.id))

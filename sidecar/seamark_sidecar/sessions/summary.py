@@ -20,6 +20,15 @@ def waiting(used: Sequence[Citation], candidates: int) -> SessionSummary:
     return SessionSummary(state=SessionState.PENDING, used=tuple(used), line=line)
 
 
+def grouped(used: Sequence[Citation], candidates: int) -> SessionSummary:
+    """Of a session whose work group is still at work."""
+    line = (
+        f"{_used(used)}; {_count(candidates, 'finding')} held back until the last session of its "
+        "group has ended, and put together with theirs"
+    )
+    return SessionSummary(state=SessionState.PENDING, used=tuple(used), line=line)
+
+
 def closed(used: Sequence[Citation], verdicts: Sequence[Verdict], why: str) -> SessionSummary:
     """Of a session whose gate has closed."""
     # A memory that was found more than once is learnt once.

@@ -96,4 +96,40 @@ MIGRATIONS = (
         UNIQUE (session_id, memory_id, point)
     );
     """,
+    """
+    ALTER TABLE sessions ADD COLUMN origin TEXT NOT NULL DEFAULT 'live';
+    ALTER TABLE sessions ADD COLUMN vouched INTEGER NOT NULL DEFAULT 0;
+    """,
+    """
+    ALTER TABLE sessions ADD COLUMN work_group TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN parent_id TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN methodology TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN stage TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN phase TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN work_unit TEXT NOT NULL DEFAULT '[]';
+    ALTER TABLE sessions ADD COLUMN planned_steps INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE sessions ADD COLUMN validated INTEGER;
+    ALTER TABLE sessions ADD COLUMN marks_until INTEGER NOT NULL DEFAULT 0;
+    -- Of what it took in from outside; empty: nothing.
+    ALTER TABLE sessions ADD COLUMN contaminated_by TEXT NOT NULL DEFAULT '';
+    CREATE INDEX sessions_by_group ON sessions (project_id, work_group) WHERE work_group != '';
+    CREATE INDEX sessions_by_parent ON sessions (parent_id) WHERE parent_id != '';
+    ALTER TABLE memories ADD COLUMN contaminated_by TEXT NOT NULL DEFAULT '';
+    ALTER TABLE verdicts ADD COLUMN contaminated_by TEXT NOT NULL DEFAULT '';
+    ALTER TABLE projects ADD COLUMN marks_point INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE outside_spans (
+        project_id TEXT NOT NULL,
+        fingerprint INTEGER NOT NULL,
+        point INTEGER NOT NULL,
+        PRIMARY KEY (project_id, fingerprint)
+    ) WITHOUT ROWID;
+    CREATE INDEX outside_spans_by_age ON outside_spans (project_id, point);
+    CREATE TABLE outside_files (
+        project_id TEXT NOT NULL,
+        path TEXT NOT NULL,
+        point INTEGER NOT NULL,
+        PRIMARY KEY (project_id, path)
+    ) WITHOUT ROWID;
+    CREATE INDEX outside_files_by_age ON outside_files (project_id, point);
+    """,
 )

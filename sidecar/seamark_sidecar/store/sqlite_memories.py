@@ -14,6 +14,7 @@ import structlog
 
 from seamark.injections import SessionState
 from seamark_sidecar.model.candidate import Promotion, Verdict
+from seamark_sidecar.model.marks import EarlierMarks, Marks
 from seamark_sidecar.model.memory import Memory
 from seamark_sidecar.model.project import Project
 from seamark_sidecar.model.session import SessionRecord
@@ -22,6 +23,8 @@ from seamark_sidecar.model.vector import Vector
 from seamark_sidecar.store.record_rows import (
     MEMORY,
     SESSION,
+    VERDICT,
+    add_session,
     memory_of,
     put_memory,
     session_of,
@@ -31,6 +34,7 @@ from seamark_sidecar.store.record_rows import (
 )
 from seamark_sidecar.store.record_schema import MIGRATIONS
 from seamark_sidecar.store.sqlite_file import SqliteFile
+from seamark_sidecar.store.sqlite_marks import marks_of, put_marks
 
 log = structlog.get_logger("seamark.store")
 
@@ -71,7 +75,7 @@ class SqliteMemories:
 
         def find(connection: sqlite3.Connection) -> Project:
             connection.execute(
-                "INSERT OR IGNORE INTO projects VALUES (?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO projects (id, key, name, create_time) VALUES (?, ?, ?, ?)",
                 ("p_" + uuid.uuid4().hex[:12], key, name, now.timestamp()),
             )
             row = connection.execute(
@@ -95,24 +99,7 @@ class SqliteMemories:
     async def add_session(self, session: SessionRecord) -> None:
         """Stores a new session; returns when it is committed."""
 
-        def insert(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "INSERT INTO sessions (id, project_id, root, type, role, task, capability_hash, "
-                "state, start_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    session.id,
-                    session.project_id,
-                    session.root,
-                    session.type,
-                    session.role,
-                    session.task,
-                    session.capability_hash,
-                    session.state.value,
-                    session.started.timestamp(),
-                ),
-            )
-
-        await self._file.write(insert)
+        await self._file.write(lambda connection: add_session(connection, session))
 
     async def session(self, session_id: str) -> SessionRecord | None:
         """The session of this id."""
@@ -161,11 +148,14 @@ class SqliteMemories:
         accesses: Iterable[tuple[str, int, int]],
         *,
         taught: bool,
+        marks: Marks | None = None,
     ) -> list[Memory]:
         """Everything an ended session changes, in one transaction; returns the memories stored."""
 
         def write(connection: sqlite3.Connection) -> list[Memory]:
             stored = [put_memory(connection, memory) for memory in promotion.memories]
+            if marks:
+                put_marks(connection, session.project_id, marks)
             if taught:
                 connection.executemany(
                     "INSERT OR IGNORE INTO sightings VALUES (?, ?, ?)",
@@ -179,7 +169,8 @@ class SqliteMemories:
                     ],
                 )
             connection.executemany(
-                "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT OR REPLACE INTO verdicts (session_id, position, {VERDICT}) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     verdict_row(session.id, position, verdict)
                     for position, verdict in enumerate(promotion.verdicts)
@@ -192,6 +183,21 @@ class SqliteMemories:
             return stored
 
         return await self._file.write(write)
+
+    async def group_sessions(self, project_id: str, group: str) -> list[SessionRecord]:
+        """The sessions of a work group whose gate has not closed, oldest first."""
+        return await self._sessions(
+            "WHERE project_id = ? AND work_group = ? AND work_group != '' AND state != ?",
+            (project_id, group, SessionState.CLOSED.value),
+        )
+
+    async def child_sessions(self, parent_id: str) -> list[SessionRecord]:
+        """The sessions whose agents worked for this one's, oldest first."""
+        return await self._sessions("WHERE parent_id = ? AND parent_id != ''", (parent_id,))
+
+    async def marks(self, project_id: str) -> EarlierMarks:
+        """What sessions left behind that text from outside had come into."""
+        return await self._file.read(lambda connection: marks_of(connection, project_id))
 
     async def taught_count(self, project_id: str) -> int:
         """Validated sessions of a project."""
@@ -244,6 +250,24 @@ class SqliteMemories:
                 row = connection.execute(
                     "SELECT memory_id FROM verdicts JOIN memories ON memories.id = memory_id "
                     "WHERE key = ? AND project_id = ? ORDER BY create_time LIMIT 1",
+                    (key, project_id),
+                ).fetchone()
+                if row is not None:
+                    found[key] = row[0]
+            return found
+
+        return await self._file.read(select)
+
+    async def contaminations(self, project_id: str, keys: Sequence[str]) -> dict[str, str]:
+        """What contaminated each key in the validated sessions that found it, if anything did."""
+
+        def select(connection: sqlite3.Connection) -> dict[str, str]:
+            found = {}
+            for key in keys:
+                row = connection.execute(
+                    "SELECT verdicts.contaminated_by FROM verdicts "
+                    "JOIN sightings USING (session_id, key) "
+                    "WHERE key = ? AND project_id = ? AND verdicts.contaminated_by != '' LIMIT 1",
                     (key, project_id),
                 ).fetchone()
                 if row is not None:
@@ -330,6 +354,15 @@ class SqliteMemories:
 
         await self._file.write(insert)
 
+    async def _sessions(self, clause: str, values: tuple[object, ...]) -> list[SessionRecord]:
+        def select(connection: sqlite3.Connection) -> list[SessionRecord]:
+            rows = connection.execute(
+                f"SELECT {SESSION} FROM sessions {clause} ORDER BY start_time, id", values
+            )
+            return [session_of(row) for row in rows]
+
+        return await self._file.read(select)
+
     async def _number(self, query: str) -> int:
         def select(connection: sqlite3.Connection) -> int:
             number: int = connection.execute(query).fetchone()[0]
@@ -395,8 +428,7 @@ class SqliteMemories:
 
         def select(connection: sqlite3.Connection) -> list[Verdict]:
             rows = connection.execute(
-                "SELECT signal, source, type, content, key, fate, reason, release, memory_id "
-                "FROM verdicts WHERE session_id = ? ORDER BY position",
+                f"SELECT {VERDICT} FROM verdicts WHERE session_id = ? ORDER BY position",
                 (session_id,),
             )
             return [verdict_of(row) for row in rows]

@@ -14,7 +14,10 @@ from seamark_sidecar.jobs import Caretaker
 from seamark_sidecar.promotion.promoter import Promoter
 from seamark_sidecar.retrieval.shelves import Shelves
 from seamark_sidecar.sessions.ending import Ending
+from seamark_sidecar.sessions.groups import Groups
+from seamark_sidecar.sessions.lineage import Lineage
 from seamark_sidecar.sessions.live import LiveSession
+from seamark_sidecar.sessions.outside import Outside
 from seamark_sidecar.sessions.projects import Projects
 from seamark_sidecar.sessions.quarantine import Quarantine
 from seamark_sidecar.sessions.sessions import Sessions
@@ -42,9 +45,11 @@ class Engine:
         self.marks = CrashMarks(self.directory / "crash.marks")
         self.shelves = Shelves(self.memories)
         projects = Projects(self.memories, identify, self.clock)
+        outside = Outside(self.memories)
         self.sessions = Sessions(
-            self.memories, self.journal, projects, Quarantine(self.marks, {}), self.clock
+            self.memories, self.journal, projects, Quarantine(self.marks, {}), self.clock, outside
         )
+        self.groups = Groups(self.memories, self.sessions)
         self.injector = Injector(self.shelves, self.memories, self.clock)
         self.ending = Ending(
             self.sessions,
@@ -54,6 +59,9 @@ class Engine:
             Promoter(self.clock),
             self.injector,
             self.clock,
+            groups=self.groups,
+            lineage=Lineage(self.memories, self.sessions),
+            outside=outside,
         )
 
     def clock(self) -> datetime:
@@ -72,15 +80,16 @@ class Engine:
             journal_age=timedelta(days=7),
         )
 
-    async def start(self, session_id: str = "session-1", session_type: str = "") -> LiveSession:
+    async def start(
+        self, session_id: str = "session-1", session_type: str = "", **about: Any
+    ) -> LiveSession:
         live, _ = await self.sessions.start(
             session_id=session_id,
             claim=CLAIM,
             project_path="",
             project_name="shop",
             session_type=session_type,
-            role="",
-            task="",
+            **{"role": "", "task": "", **about},
         )
         return live
 

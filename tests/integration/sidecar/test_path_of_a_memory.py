@@ -170,7 +170,9 @@ def test_what_the_agent_took_back_is_learnt(shared, client, project):
         )
     )
     session.complete(validated=True)
-    (memory,) = shared.memories(project)
+    (memory,) = (
+        each for each in shared.memories(project) if each.content.startswith("I was wrong")
+    )
     assert memory.content == "I was wrong about tax.py: it rounds in cents. Now I go on."
     assert (memory.source, list(memory.files)) == ("observer_inferred", ["src/tax.py"])
     # Self-corrections are trusted after one session.
@@ -255,3 +257,33 @@ def test_what_a_person_pinned_stands_at_the_start(shared, client, project):
     session = start(client, project)
     assert "We deploy on Fridays. (user taught)" in session.start.system.text
     assert session.start.system.citations[0].reason == "pinned"
+
+
+def test_a_session_that_takes_far_more_steps_than_planned_is_noticed(client, project):
+    session = start(client, project, planned_steps=2)
+    read(session, "src/cart.py")
+    for _ in range(5):
+        session.observe(StepCompleted())
+    told = session.complete(validated=True)
+    (held,) = (each for each in told.held_back if "step_overrun" in each.reason)
+    assert "1 of 3 sessions" in held.reason
+
+
+def test_a_failed_session_leaves_its_dead_ends(shared, client, project):
+    session = start(client, project)
+    session.observe(
+        ToolCalled(call_id="e1", tool="write_file", arguments_json='{"path": "src/cart.py"}')
+    )
+    session.observe(ToolReturned(call_id="e1", outcome=Outcome.OK))
+    for _ in range(20):
+        session.observe(StepCompleted())
+    session.observe(
+        TextProduced(
+            kind=TextKind.REASONING,
+            text="This approach won't work: `cart.py` is generated from the schema, so every edit "
+            "of it is lost. Let me try a different approach.",
+        )
+    )
+    session.record(CENTS)
+    session.complete(SessionOutcome.FAILURE)
+    assert [each.type for each in shared.memories(project)] == ["dead_end"]

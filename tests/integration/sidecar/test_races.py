@@ -11,6 +11,7 @@ from seamark.injections import SessionState
 from seamark.wire.v1 import events_pb2
 from seamark_sidecar.api.intake import Intake
 from seamark_sidecar.api.servicer import SidecarServicer
+from seamark_sidecar.methodology.registry import Registry
 from seamark_sidecar.model.errors import SessionClosed, StorageFull
 from seamark_sidecar.sessions import capability
 from seamark_sidecar.sessions.quarantine import Quarantine
@@ -253,6 +254,8 @@ async def test_a_question_that_waited_behind_the_end_is_refused(engine, monkeypa
         ending=engine.ending,
         injector=engine.injector,
         journal=engine.journal,
+        groups=engine.groups,
+        methodologies=Registry(()),
         report=unasked,
     )
     batch = events_pb2.EventBatch(

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from seamark.errors import UndecodableMessage
-from seamark.session import Ticket
+from seamark.session import Ticket, Work
 
 
 def packed(value: object) -> str:
@@ -71,3 +71,20 @@ def test_garbage_is_an_undecodable_message_and_nothing_else(garbage):
 
 def test_a_good_ticket_is_not_garbage():
     assert Ticket.unpack(packed(GOOD)).session_id == GOOD[0]
+
+
+def test_a_ticket_knows_what_the_session_is_a_part_of():
+    work = Work(group="g", parent_session="p", methodology="tdd", phase="red", work_unit="a/b")
+    ticket = Ticket.new(project_path="/", project_name="", session_type="", role="", work=work)
+    assert Ticket.unpack(ticket.pack()).work == work
+
+
+def test_a_session_that_is_part_of_nothing_has_a_ticket_that_every_version_reads():
+    ticket = Ticket.new(project_path="/", project_name="", session_type="", role="")
+    assert len(json.loads(base64.urlsafe_b64decode(ticket.pack()))) == len(GOOD)
+
+
+@pytest.mark.parametrize("work", [["g"], ["g", "p", "m", "f", "u", "more"], ["g", "", "", "", 7]])
+def test_a_place_in_the_work_that_makes_no_sense_is_garbage(work):
+    with pytest.raises(UndecodableMessage, match="not a session's ticket"):
+        Ticket.unpack(packed([*GOOD, *work]))

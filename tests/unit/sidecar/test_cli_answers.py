@@ -73,6 +73,9 @@ class CannedSidecar(operator_pb2_grpc.OperatorServiceServicer):
     async def ExplainSession(self, request, context):  # noqa: N802
         return await self._answer("explain", request, context)
 
+    async def ObserveSession(self, request, context):  # noqa: N802
+        return await self._answer("observe", request, context)
+
     async def status(self, request, context):
         return await self._answer("status", request, context)
 
