@@ -1,7 +1,7 @@
 # Everything a person or CI does here. `make` alone lists it.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint type fmt proto bench property integration examples chaos ci clean
+.PHONY: help setup demo test lint type fmt proto bench property integration examples chaos determinism ci clean
 
 BIN := .venv/bin
 SLOWEST := 10
@@ -51,8 +51,12 @@ property: setup ## the property tests alone
 integration: setup ## the integration tests, the slow ones too
 	$(call part,integration tests,$(BIN)/python -m pytest tests/integration)
 
-chaos: setup ## kills, freezes, full disks and damaged indexes while agents work; about ten minutes
+chaos: setup ## kills, freezes, full disks and damaged indexes while agents work; half an hour
 	@$(BIN)/python -m tests.chaos --seconds 600
+	@$(BIN)/python -m tests.chaos --cycles 300
+
+determinism: setup ## recorded sessions give the same signals, whatever happens on their way
+	@$(BIN)/python -m bench.determinism
 
 examples: setup ## run every example and check what it prints
 	$(call part,examples,$(BIN)/python -m pytest tests/examples)

@@ -31,6 +31,11 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "insert": ("--memories", "1000"),
     "search": ("--memories", "2000", "--queries", "100", "--peer-queries", "10"),
     "retrieval": ("--limit", "100"),
+    "calls": (),
+    "observer": ("--limit", "20", "--long", "10000"),
+    "detections": (),
+    "keepers": (),
+    "determinism": ("--limit", "20", "--kills", "2"),
 }
 _PACKAGES = ("grpcio", "protobuf", "langchain", "qdrant-edge-py", "onnxruntime")
 
