@@ -49,10 +49,11 @@ _COMMON = frozenset(
 )
 MISSES = (
     "Ten of the 98 misses of an earlier version, drawn with seed 10 and read: four were a "
-    "reader's own conclusion, which no 600 characters of the session come near (what a run of tests left unproved, how helpers "
-    "are spread, what a person's impatience says of their taste); three the agent does say, in "
-    "words unlike the label's; two it says plainly and they were not among the six, for want of "
-    "rank; one was the first candidate, with files that are not the keeper's.",
+    "reader's own conclusion, which no 600 characters of the session come near (what a run of "
+    "tests left unproved, how helpers are spread, what a person's impatience says of their "
+    "taste); three the agent does say, in words unlike the label's; two it says plainly and "
+    "they were not among the six, for want of rank; one was the first candidate, with files "
+    "that are not the keeper's.",
     "The weights were chosen with both halves in view, so neither half is a clean hold-out.",
 )
 
