@@ -25,9 +25,9 @@ FAILED tests/test_cart.py::test_total_of_cart - AssertionError: assert 3 == 4
 """
 TRACEBACK = """\
 Traceback (most recent call last):
-  File "/work/shop/run.py", line 3, in <module>
+  File "/srv/shop/run.py", line 3, in <module>
     main()
-  File "/work/shop/cart/tax.py", line 40, in rate
+  File "/srv/shop/cart/tax.py", line 40, in rate
     return RATES[country]
   File "/usr/lib/python3.11/collections/__init__.py", line 1010, in __getitem__
     raise KeyError(key)
@@ -149,7 +149,7 @@ def test_the_same_message_in_another_test_is_another_failure():
 
 
 def test_the_same_failure_on_other_lines_is_the_same():
-    later = TRACEBACK.replace("line 40", "line 77").replace("/work/shop", "/home/me/shop")
+    later = TRACEBACK.replace("line 40", "line 77").replace("/srv/shop", "/home/me/shop")
     assert failure_in(TRACEBACK).fingerprint == failure_in(later).fingerprint
 
 

@@ -75,11 +75,11 @@ def test_with_a_known_root_a_container_is_outside():
     assert project_path("/testbed/a.py", ROOT) is None
 
 
-@pytest.mark.parametrize("root", ["C:\\work\\shop", "c:/work/shop/"])
+@pytest.mark.parametrize("root", ["C:\\dev\\shop", "c:/dev/shop/"])
 def test_windows_paths_are_the_projects_too(root):
-    assert project_path("C:\\Work\\shop\\src\\a.py", root) == "src/a.py"
-    assert project_path("D:\\work\\shop\\a.py", root) is None
-    assert project_path("C:\\work\\shopping\\a.py", root) is None
+    assert project_path("C:\\Dev\\shop\\src\\a.py", root) == "src/a.py"
+    assert project_path("D:\\dev\\shop\\a.py", root) is None
+    assert project_path("C:\\dev\\shopping\\a.py", root) is None
 
 
 def test_an_agent_in_a_container_sees_the_project_elsewhere():
