@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from seamark_sidecar.methodology import relay, work_state
+from seamark_sidecar.methodology.phases import phase_in
 from seamark_sidecar.methodology.plugin import (
     Execution,
     Notebook,
@@ -37,7 +38,7 @@ class Native:
     types: Sequence[TypeDefinition] = ()
 
     def phase_of(self, phase: str) -> Phase:
-        return self.phases.get(phase.strip().lower()) or Phase.named(phase) or Phase.EXPLORE
+        return phase_in(self.phases, phase)
 
     def work_unit(self, execution: Execution) -> WorkUnit:
         spec, *subtasks = execution.unit or ("",)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from seamark_sidecar.methodology import relay, work_state
+from seamark_sidecar.methodology.phases import phase_in
 from seamark_sidecar.methodology.plugin import (
     Execution,
     FieldKind,
@@ -56,7 +57,7 @@ class Tdd:
     types: Sequence[TypeDefinition] = (TEST_CASE,)
 
     def phase_of(self, phase: str) -> Phase:
-        return self.phases.get(phase.strip().lower()) or Phase.named(phase) or Phase.EXPLORE
+        return phase_in(self.phases, phase)
 
     def work_unit(self, execution: Execution) -> WorkUnit:
         feature, *tests = execution.unit or ("",)
